@@ -1,8 +1,9 @@
 """What an image holds, as SPDX 2.3: python3 docker/sbom.py ROOT VERSION ARCH > sbom.spdx.json
 
-Reads ROOT/var/lib/dpkg/status, ROOT/usr/share/doc/PACKAGE/copyright and the models in ROOT/usr/share/alignd; ARCH is Debian's name of the
-image's architecture. Debian does not state licences in SPDX's words: a package's are NOASSERTION, and what its copyright file names is in
-a comment. Nothing but these files has a part in the output: the time is SOURCE_DATE_EPOCH (0), the namespace a hash of the contents."""
+Reads ROOT/var/lib/dpkg/status, ROOT/usr/share/doc/PACKAGE/copyright and the models in ROOT/usr/share/alignd; ARCH is
+Debian's name of the image's architecture. Debian does not state licences in SPDX's words: a package's are NOASSERTION,
+and what its copyright file names is in a comment. Nothing but these files has a part in the output: the time is
+SOURCE_DATE_EPOCH (0), the namespace a hash of the contents."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ UNKNOWN = "NOASSERTION"
 
 def stanzas(text: str) -> list[dict[str, str]]:
     """Of dpkg's status: each package's fields; of one with several lines the first."""
-    found = (dict(re.findall(r"^([A-Za-z-]+): ?(.*)$", stanza, re.MULTILINE)) for stanza in text.split("\n\n") if stanza.strip())
+    found = (dict(re.findall(r"^([A-Za-z-]+): ?(.*)$", stanza, re.MULTILINE)) for stanza in text.split("\n\n")
+             if stanza.strip())
     return [fields for fields in found if fields["Status"].endswith(" installed")]
 
 
 def identifier(*parts: str) -> str:
     """SPDX allows letters, digits, dots and dashes."""
-    return "SPDXRef-" + "-".join(re.sub(r"[^A-Za-z0-9.-]", lambda character: f"-{ord(character[0]):x}-", part) for part in parts)
+    return "SPDXRef-" + "-".join(re.sub(r"[^A-Za-z0-9.-]", lambda character: f"-{ord(character[0]):x}-", part)
+                                 for part in parts)
 
 
 def comment(copyright_file: Path) -> str:
@@ -36,12 +39,14 @@ def comment(copyright_file: Path) -> str:
     text = copyright_file.read_text(errors="replace") if copyright_file.is_file() else ""
     names = sorted(set(re.findall(r"^License: *(\S.*?) *$", text, re.MULTILINE)))
     named = f"In Debian's short names: {', '.join(names)}. " if names else ""
-    return f"{named}/usr/share/doc/{copyright_file.parent.name}/copyright has the terms." if text else "The terms are in the source package."
+    return (f"{named}/usr/share/doc/{copyright_file.parent.name}/copyright has the terms." if text
+            else "The terms are in the source package.")
 
 
 def package(name: str, version: str, spdx_id: str, supplier: str, **more: object) -> dict:
     """The fields that SPDX asks for, and the ones besides."""
-    required = {"name": name, "SPDXID": spdx_id, "versionInfo": version, "supplier": supplier, "downloadLocation": UNKNOWN, "filesAnalyzed": False}
+    required = {"name": name, "SPDXID": spdx_id, "versionInfo": version, "supplier": supplier,
+                "downloadLocation": UNKNOWN, "filesAnalyzed": False}
     terms = {"licenseConcluded": UNKNOWN, "licenseDeclared": UNKNOWN, "copyrightText": UNKNOWN}
     return required | terms | more
 
@@ -63,7 +68,8 @@ def terms_of(card: str) -> str:
 
 def model_package(folder: Path, version: str) -> dict:
     weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    return package(folder.name, version, identifier("Model", folder.name), AUTHORS, packageFileName=f"/usr/share/alignd/{folder.name}",
+    return package(folder.name, version, identifier("Model", folder.name), AUTHORS,
+                   packageFileName=f"/usr/share/alignd/{folder.name}",
                    primaryPackagePurpose="DATA", licenseComments=terms_of((folder / "README.md").read_text()),
                    comment=f"SHA-256 of model.safetensors: {weights}")
 
@@ -78,7 +84,8 @@ def document(root: Path, version: str, arch: str, epoch: int) -> dict:
     alignd = package("alignd", version, "SPDXRef-alignd", AUTHORS, licenseConcluded="MIT", licenseDeclared="MIT",
                      copyrightText="Copyright (c) 2026 The alignd authors", primaryPackagePurpose="APPLICATION")
     debian = sorted((debian_package(root, fields) for fields in stanzas(status)), key=lambda entry: entry["SPDXID"])
-    models = [model_package(path.parent, version) for path in sorted((root / "usr/share/alignd").glob("*/model.safetensors"))]
+    models = [model_package(path.parent, version)
+              for path in sorted((root / "usr/share/alignd").glob("*/model.safetensors"))]
     packages = [alignd, *models, *debian]
     digest = hashlib.sha256(json.dumps(packages, sort_keys=True).encode()).hexdigest()
     return {
@@ -87,7 +94,8 @@ def document(root: Path, version: str, arch: str, epoch: int) -> dict:
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"alignd-{version}-image-{arch}",
         "documentNamespace": f"{HOME}/spdx/alignd-{version}-image-{arch}-{digest}",
-        "creationInfo": {"created": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": [f"Tool: alignd-sbom-{version}"]},
+        "creationInfo": {"created": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                         "creators": [f"Tool: alignd-sbom-{version}"]},
         "packages": packages,
         "relationships": [relation("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-alignd")]
         + [relation("SPDXRef-alignd", "CONTAINS", model["SPDXID"]) for model in models]

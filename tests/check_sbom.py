@@ -1,13 +1,16 @@
-"""check_sbom.py SBOM ROOT: whether a list is SPDX 2.3 as its JSON schema asks, and names all that is in ROOT: each package that dpkg has
-installed with its version, supplier and licence, alignd, each model. Prints what is wrong, or how much there is."""
+"""check_sbom.py SBOM ROOT: whether a list is SPDX 2.3 as its JSON schema asks, and names all that is in ROOT:
+each package that dpkg has installed with its version, supplier and licence, alignd, each model. Prints what is wrong,
+or how much there is."""
 
 import json
 import re
 import sys
 from pathlib import Path
 
-DOCUMENT = {"spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo", "packages", "relationships"}
-PACKAGE = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "licenseConcluded", "licenseDeclared", "copyrightText"}
+DOCUMENT = {"spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo", "packages",
+            "relationships"}
+PACKAGE = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "licenseConcluded", "licenseDeclared",
+           "copyrightText"}
 
 
 def faults(sbom: dict, root: Path) -> list[str]:
@@ -33,8 +36,9 @@ def faults(sbom: dict, root: Path) -> list[str]:
     found += [f"a relationship with nothing: {relation}" for relation in sbom["relationships"]
               if relation["spdxElementId"] not in known or relation["relatedSpdxElement"] not in known]
     listed = {(package.get("name"), package.get("versionInfo")) for package in packages}
-    return found + [f"{name} {version} is not listed" for name, version in installed(root) if (name, version) not in listed] + \
-        [f"the model {name} is not listed" for name in models(root) if name not in {listed_name for listed_name, _ in listed}]
+    names = {name for name, _ in listed}
+    found += [f"{name} {version} is not listed" for name, version in installed(root) if (name, version) not in listed]
+    return found + [f"the model {name} is not listed" for name in models(root) if name not in names]
 
 
 def installed(root: Path) -> list[tuple[str, str]]:

@@ -1,8 +1,9 @@
 """Small models as CTranslate2 writes them: python3 tests/ctranslate2_models.py FOLDER
 
-Input: nothing. Output: FOLDER/NAME for each case, files model.bin of an encoder and a decoder of one layer each (d 2, feed-forward 2, nine tokens), in each
-version of the format and each type of numbers; they are the seeds of the fuzz target `ctranslate2` (tests/fuzz/corpus/ctranslate2). `write_model` makes the
-folder of a model of any size, with random weights.
+Input: nothing. Output: FOLDER/NAME for each case, files model.bin of an encoder and a decoder of one layer each (d 2,
+feed-forward 2, nine tokens), in each version of the format and each type of numbers; they are the seeds of the fuzz
+target `ctranslate2` (tests/fuzz/corpus/ctranslate2). `write_model` makes the folder of a model of any size, with random
+weights.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import numpy
 
-TYPES = {"float32": (0, numpy.float32), "int8": (1, numpy.int8), "int16": (2, numpy.int16), "int32": (3, numpy.int32), "float16": (4, numpy.float16)}
+TYPES = {"float32": (0, numpy.float32), "int8": (1, numpy.int8), "int16": (2, numpy.int16), "int32": (3, numpy.int32),
+         "float16": (4, numpy.float16)}
 WORDS = ["<blank>", "<s>", "</s>", "a", "b", "c", "d", "e", "<unk>"]
 
 
@@ -67,8 +69,10 @@ def variables_of(shape: Shape, random: numpy.random.Generator) -> dict[str, nump
         if shape.pre_norm:
             norm(f"{side}/layer_norm")
         if shape.positions:
-            found[f"{side}/position_encodings/encodings"] = random.normal(0, 1, (shape.positions, d)).astype(numpy.float32)
-        for name, value in (("num_heads", shape.heads), ("pre_norm", shape.pre_norm), ("activation", shape.activation), ("scale_embeddings", 1)):
+            found[f"{side}/position_encodings/encodings"] = random.normal(0, 1,
+                                                                          (shape.positions, d)).astype(numpy.float32)
+        for name, value in (("num_heads", shape.heads), ("pre_norm", shape.pre_norm), ("activation", shape.activation),
+                            ("scale_embeddings", 1)):
             found[f"{side}/{name}"] = numpy.array(value, numpy.int8)
     table = random.normal(0, d**-0.5, (len(shape.words), d)).astype(numpy.float32)
     for name in ("encoder/embeddings_0/weight", "decoder/embeddings/weight", "decoder/projection/weight"):
@@ -91,33 +95,41 @@ def _stored(name: str, value: numpy.ndarray, kind: str) -> dict[str, numpy.ndarr
     return {name: value.astype(TYPES[kind][1])}
 
 
-def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, spec: str = "TransformerSpec", variables: dict[str, numpy.ndarray] | None = None) -> bytes:
+def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, spec: str = "TransformerSpec",
+              variables: dict[str, numpy.ndarray] | None = None) -> bytes:
     """variables: as variables_of makes them; None: random ones."""
     variables = variables or variables_of(shape, numpy.random.default_rng(seed))
     aliases = ["encoder/embeddings_0/weight", "decoder/projection/weight"] if shape.shared and version >= 3 else []
-    stored = {key: value for name, weights in sorted(variables.items()) if name not in aliases for key, value in _stored(name, weights, kind).items()}
-    out = struct.pack("<I", version) + (_text(spec) + struct.pack("<I", 7 if version >= 5 else 2) if version >= 2 else b"") + struct.pack("<I", len(stored))
+    stored = {key: value for name, weights in sorted(variables.items()) if name not in aliases
+              for key, value in _stored(name, weights, kind).items()}
+    out = struct.pack("<I", version) + (_text(spec) + struct.pack("<I", 7 if version >= 5 else 2) if version >= 2
+                                        else b"") + struct.pack("<I", len(stored))
     for name, value in stored.items():
         out += _text(name) + struct.pack("<B", value.ndim) + struct.pack(f"<{value.ndim}I", *value.shape)
         code = next(code for code, dtype in TYPES.values() if value.dtype == dtype)
-        out += struct.pack("<BI", code, value.nbytes) if version >= 4 else struct.pack("<BI", value.itemsize, value.size)
+        out += (struct.pack("<BI", code, value.nbytes) if version >= 4
+                else struct.pack("<BI", value.itemsize, value.size))
         out += value.tobytes()
     if version >= 3:
-        out += struct.pack("<I", len(aliases)) + b"".join(_text(alias) + _text("decoder/embeddings/weight") for alias in aliases)
+        out += struct.pack("<I", len(aliases)) + b"".join(_text(alias) + _text("decoder/embeddings/weight")
+                                                          for alias in aliases)
     return out
 
 
-def write_model(folder: Path, shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, variables: dict[str, numpy.ndarray] | None = None, **config: object) -> None:
+def write_model(folder: Path, shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1,
+                variables: dict[str, numpy.ndarray] | None = None, **config: object) -> None:
     """The folder of a model, as CTranslate2's converters write it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.bin").write_bytes(model_bin(shape, kind, version, seed, variables=variables))
     (folder / "shared_vocabulary.json").write_text(json.dumps(shape.words), encoding="utf-8")
-    (folder / "config.json").write_text(json.dumps({"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"} | config), encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps({"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+                                                   | config), encoding="utf-8")
 
 
 def seeds() -> dict[str, bytes]:
     small = {"size": 2, "heads": 1, "filter": 2}
-    made = {f"{kind}-{version}": model_bin(Shape(**small, shared=version == 6), kind, version) for kind in ("float32", "int8", "int16") for version in (2, 3, 6)}
+    made = {f"{kind}-{version}": model_bin(Shape(**small, shared=version == 6), kind, version)
+            for kind in ("float32", "int8", "int16") for version in (2, 3, 6)}
     made["float16"] = model_bin(Shape(**small, pre_norm=False, activation=2, positions=8), "float16")
     made["other"] = model_bin(Shape(**small), spec="WhisperSpec")
     return made

@@ -1,8 +1,9 @@
-"""A mirror on loopback with the paths of Mozilla's, OPUS-MT's, the Hugging Face hub's and Argos's servers, for tests of downloads.
+"""A mirror on loopback with the paths of Mozilla's, OPUS-MT's, the Hugging Face hub's and Argos's servers,
+for tests of downloads.
 
-It serves small models under the names that real ones have, with Range and ETag as a static file server does, and misbehaves where a test asks for it:
-`mirror.acts[path] = [act, ...]`, where each request takes the next act and the last one stays. An act is a function of the handler and the content, or None
-for the usual reply.
+It serves small models under the names that real ones have, with Range and ETag as a static file server does, and
+misbehaves where a test asks for it: `mirror.acts[path] = [act, ...]`, where each request takes the next act and the
+last one stays. An act is a function of the handler and the content, or None for the usual reply.
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ class Mirror:
         self.records: list[dict] = []
         self.url = ""
 
-    def add_pair(self, source: str, target: str, files: dict[str, bytes], version: str = "3.0", architecture: str = "tiny", **fields) -> dict[str, str]:
+    def add_pair(self, source: str, target: str, files: dict[str, bytes], version: str = "3.0",
+                 architecture: str = "tiny", **fields) -> dict[str, str]:
         """files: by fileType. Returns the path of each."""
         code, paths = (source[:2] + target[:2]), {}
-        names = {"model": f"model.{code}.intgemm.alphas.bin", "lex": f"lex.50.50.{code}.s2t.bin", "vocab": f"vocab.{code}.spm",
-                 "srcvocab": f"srcvocab.{code}.spm", "trgvocab": f"trgvocab.{code}.spm"}
+        names = {"model": f"model.{code}.intgemm.alphas.bin", "lex": f"lex.50.50.{code}.s2t.bin",
+                 "vocab": f"vocab.{code}.spm", "srcvocab": f"srcvocab.{code}.spm", "trgvocab": f"trgvocab.{code}.spm"}
         for kind, content in files.items():
             packed = zstd(content)
             location = f"main-workspace/translations-models-v2/{digest(packed + version.encode())[:32]}.zst"
@@ -61,9 +63,10 @@ class Mirror:
             paths[kind] = "/" + location
             self.records.append({
                 "name": names[kind], "schema": 1, "version": version, "fileType": kind, "architecture": architecture,
-                "attachment": {"hash": digest(packed), "size": len(packed), "filename": names[kind] + ".zst", "location": location,
-                               "mimetype": "application/zstd"},
-                "sourceLanguage": source, "targetLanguage": target, "decompressedHash": digest(content), "decompressedSize": len(content),
+                "attachment": {"hash": digest(packed), "size": len(packed), "filename": names[kind] + ".zst",
+                               "location": location, "mimetype": "application/zstd"},
+                "sourceLanguage": source, "targetLanguage": target, "decompressedHash": digest(content),
+                "decompressedSize": len(content),
                 "filter_expression": "", "id": digest(packed)[:32], "last_modified": len(self.records) + 1, **fields})
         self.publish()
         return paths
@@ -113,7 +116,8 @@ class Handler(BaseHTTPRequestHandler):
         if first and first >= len(content):
             self.reply(416, Content_Range=f"bytes */{len(content)}")
         elif first:
-            self.reply(206, content[first:], ETag=etag, Content_Range=f"bytes {first}-{len(content) - 1}/{len(content)}")
+            self.reply(206, content[first:], ETag=etag,
+                       Content_Range=f"bytes {first}-{len(content) - 1}/{len(content)}")
         else:
             self.reply(200, content, ETag=etag)
 

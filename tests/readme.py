@@ -4,13 +4,16 @@
     readme.py BUILD FILE.md...            each ```console block: a command after "$ ", and below it what it prints
     readme.py --write BUILD FILE.md...    puts what the commands print now into the documents
 
-Commands run one after the other in one shell for each document, in a folder of its own that has the shipped models as weights/, with BUILD's
-alignd in the path. Where a document says localhost:8080, a daemon with the shipped models listens. Numbers with a fraction may differ by 2 in
-their third digit (processors round differently); "..." stands for anything; a long line may be broken into several, indented at will.
+Commands run one after the other in one shell for each document, in a folder of its own that has the shipped models as
+weights/, with BUILD's alignd in the path. Where a document says localhost:8080, a daemon with the shipped models
+listens. Numbers with a fraction may differ by 2 in their third digit (processors round differently); "..." stands for
+anything; a long line may be broken into several, indented at will.
 
-A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in Makefile or tests/Makefile.
-A ```python or ```js block is run against the same daemon. tests/readme_commands.py says of each command in an indented block of some documents
-what runs it, or why nothing does. tests/readme_links.py says what else is compared: links, names of files. Each `python3 -m weights.PACKAGE.NAME --option` in any block must be one that the program knows.
+A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets
+must be in Makefile or tests/Makefile. A ```python or ```js block is run against the same daemon.
+tests/readme_commands.py says of each command in an indented block of some documents what runs it, or why nothing does.
+tests/readme_links.py says what else is compared: links, names of files. Each `python3 -m weights.PACKAGE.NAME --option`
+in any block must be one that the program knows.
 """
 import argparse
 import re
@@ -92,19 +95,20 @@ class Shell:
         """Of a command that fails, its last lines are printed."""
         command = re.sub(r"^python3 ", "/usr/bin/python3 ", self.local(command))
         command = re.sub(r"^curl ", "curl --fail-with-body ", command)
-        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, timeout=SLOW_SECONDS, text=True)
+        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=SLOW_SECONDS, text=True)
         if done.returncode != 0:
             print("\n".join(done.stdout.splitlines()[-5:]))
         return done.returncode == 0
 
     def run(self, argv: list[str]) -> str:
-        done = subprocess.run(argv, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, timeout=SECONDS, text=True)
+        done = subprocess.run(argv, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=SECONDS, text=True)
         return done.stdout.replace(f":{self.port}", ":8080").rstrip("\n")
 
     def local(self, text: str) -> str:
-        return text.replace("localhost:8080", f"localhost:{self.port}").replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
+        return text.replace("localhost:8080", f"localhost:{self.port}").replace("127.0.0.1:8080",
+                                                                                f"127.0.0.1:{self.port}")
 
     def console(self, command: str) -> str:
         return self.run(["bash", "-c", self.local(command)])
@@ -142,7 +146,8 @@ def unknown_options(text: str, known: dict[str, str]) -> list[str]:
     wrong = []
     for module, rest in OPTION.findall(text):
         if module not in known:
-            known[module] = subprocess.run(["/usr/bin/python3", "-m", module, "--help"], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+            known[module] = subprocess.run(["/usr/bin/python3", "-m", module, "--help"], cwd=ROOT,
+                                           stdout=subprocess.PIPE, text=True).stdout
         wrong += [f"{module} {option}" for option in re.findall(r"--[\w-]+", rest) if option not in known[module]]
     return wrong
 
@@ -157,7 +162,8 @@ def check_indented(name: str, lines: list[str], shell: Shell, targets: set[str])
         if row and row in unused:
             unused.remove(row)
         good = shell.succeeds(command) if row and row.run else bool(row or named) and targets.issuperset(named)
-        print(f"{name}:{number}: {'run' if row and row.run else row.reason if row else 'a check'}: {command}" + ("" if good else ": FAILED"))
+        print(f"{name}:{number}: {'run' if row and row.run else row.reason if row else 'a check'}: {command}"
+              + ("" if good else ": FAILED"))
         results.append(good)
     for row in unused:
         print(f"{name}: no command begins with {row.begins!r}, which has a row in tests/readme_commands.py")
@@ -182,7 +188,8 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
             missing = [target for target in named_targets(block) if target not in targets]
             bad = missing or not named_targets(block)
             if bad:
-                print(f"{name}:{block.first}: no check named above this block is a target of Makefile or tests/Makefile: {block.above!r}")
+                print(f"{name}:{block.first}: no check named above this block is a target of Makefile or "
+                      f"tests/Makefile: {block.above!r}")
             passed, failed = passed + (not bad), failed + bool(bad)
         else:
             raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent everything else")
@@ -199,10 +206,12 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
 
 def start_daemon(build: Path, log: Path) -> tuple[subprocess.Popen, int]:
     """A daemon with the shipped models, and its port, once it is ready."""
-    models = sorted((config.parent for config in ROOT.glob("weights/*/config.json")), key=lambda folder: (folder.name != "en-fr", folder.name))
+    models = sorted((config.parent for config in ROOT.glob("weights/*/config.json")),
+                    key=lambda folder: (folder.name != "en-fr", folder.name))
     arguments = [argument for model in models for argument in ("--model", str(model))]
     with log.open("w") as stderr:
-        daemon = subprocess.Popen([build / "alignd", *arguments, "--default-model", models[0].name, "--listen", "127.0.0.1:0"], stderr=stderr)
+        daemon = subprocess.Popen([build / "alignd", *arguments, "--default-model", models[0].name, "--listen",
+                                   "127.0.0.1:0"], stderr=stderr)
     for _ in range(SECONDS * 10):
         text = log.read_text()
         port = re.search(r"event=listening address=127\.0\.0\.1:(\d+)", text)
@@ -235,7 +244,8 @@ def main() -> int:
                         readme_commands.prepare(ROOT, build, Path(folder))
                     else:
                         (Path(folder) / "weights").symlink_to(ROOT / "weights")
-                    good, bad = check(document.resolve(), Shell(Path(folder), build, port), targets, arguments.write, known)
+                    good, bad = check(document.resolve(), Shell(Path(folder), build, port), targets, arguments.write,
+                                      known)
                 passed, failed = passed + good, failed + bad
         finally:
             daemon.terminate()

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that the documents name only what exists: python3 tests/readme_links.py, from any folder. Exit status 1 names each wrong line.
+"""Checks that the documents name only what exists: python3 tests/readme_links.py, from any folder.
+Exit status 1 names each wrong line.
 
 Input: every Markdown file of the checkout except CHANGELOG.md, which names files that are gone. Checked are
 - relative links [text](path#heading): the file or folder, and the heading,
-- names of source files and folders in `code`, * allowed (`search_*.c`): the path of some file or folder must end with them,
+- names of source files and folders in `code`, * allowed (`search_*.c`): the path of some file or folder must end with
+  them,
 - modules of weights/ (weights.evaluation.report): the file or the package,
 - `make TARGET`, in code and in indented blocks: Makefile or tests/Makefile has the target.
 """
@@ -21,11 +23,13 @@ OUTSIDE = {"build", "node_modules", "__pycache__"}  # made by tools, not part of
 HISTORY = {"CHANGELOG.md"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"(`+)(.+?)\1")
-SOURCE = re.compile(r"(?:\.\./)*((?:[\w*.-]+/)*[\w*-][\w*.-]*\.(?:c|cc|h|def|py|mjs|js|sh|md|yaml|yml|sbatch|webp)|(?:[\w*.-]+/)+)")
+SOURCE = re.compile(
+    r"(?:\.\./)*((?:[\w*.-]+/)*[\w*-][\w*.-]*\.(?:c|cc|h|def|py|mjs|js|sh|md|yaml|yml|sbatch|webp)|(?:[\w*.-]+/)+)")
 MODULE = re.compile(r"\bweights((?:\.[a-z_]{3,})+)\b(?!\.\w)")
 MAKE = re.compile(r"(?:^|&& |; |\$ )make (?:[A-Z_]+=\S+ )*([a-z][\w-]*)")
 TARGETS = re.compile(r"^([a-z][\w -]*):(?!=)|^\.PHONY:(.*)", re.M)
-FOREIGN = {"README.original.md", "RELEASE_NOTES.md", "vocab.yml", "decoder.yml"}  # made by commands, or by other programs
+# Made by commands, or by other programs.
+FOREIGN = {"README.original.md", "RELEASE_NOTES.md", "vocab.yml", "decoder.yml"}
 
 
 def files() -> list[str]:
@@ -59,7 +63,8 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def targets() -> set[str]:
-    text = "".join((ROOT / path).read_text(encoding="utf-8") for path in ("Makefile", "tests/Makefile")).replace("\\\n", " ")
+    text = "".join((ROOT / path).read_text(encoding="utf-8")
+                   for path in ("Makefile", "tests/Makefile")).replace("\\\n", " ")
     return {name for line in TARGETS.findall(text) for name in " ".join(line).split()}
 
 
@@ -91,7 +96,8 @@ def wrong(document: Path, known: list[str], made: set[str]) -> Iterator[tuple[in
     for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
         for module in MODULE.findall(line):
             path = ROOT / "weights" / module[1:].replace(".", "/")
-            if not path.is_dir() and not path.with_suffix(".py").exists() and not (path.parent.with_suffix(".py")).exists():
+            if (not path.is_dir() and not path.with_suffix(".py").exists()
+                and not (path.parent.with_suffix(".py")).exists()):
                 yield number, f"no module weights{module}"
 
 

@@ -1,8 +1,8 @@
 """Runs a program under the system call rules of a systemd unit: sandbox.py UNIT COMMAND...
 
-Reads SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute= and makes a seccomp filter of them as systemd does
-(systemd.exec(5)), for machines whose first process is not systemd. What is not allowed fails with EPERM, as SystemCallErrorNumber=EPERM
-has it. Needs python3-seccomp and systemd-analyze.
+Reads SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute= and makes a seccomp filter of them as
+systemd does (systemd.exec(5)), for machines whose first process is not systemd. What is not allowed fails with EPERM,
+as SystemCallErrorNumber=EPERM has it. Needs python3-seccomp and systemd-analyze.
 """
 
 import errno
@@ -26,7 +26,8 @@ def expand(name: str) -> set[str]:
     """The system calls of a group such as @system-service, or the one of this name."""
     if not name.startswith("@"):
         return {name}
-    text = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True, capture_output=True,
+                          text=True).stdout
     names = [line.strip() for line in text.splitlines()[1:]]
     return set().union(*(expand(name) for name in names if name and not name.startswith("#")))
 

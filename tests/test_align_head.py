@@ -1,4 +1,5 @@
-"""Tests of weights/alignment/align_head.py: what its examples are, that it trains the head and nothing else, and that it leaves a folder's other bytes alone."""
+"""Tests of weights/alignment/align_head.py: what its examples are, that it trains the head and nothing else,
+and that it leaves a folder's other bytes alone."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def _pairs(count: int) -> list[Linked]:
     pairs = []
     for _ in range(count):
         source = values.sample(list(WORDS), 3)
-        pairs.append(Linked(" ".join(source), " ".join(WORDS[word] for word in reversed(source)), [(0, 2), (1, 1), (2, 0)]))
+        pairs.append(Linked(" ".join(source), " ".join(WORDS[word] for word in reversed(source)),
+                            [(0, 2), (1, 1), (2, 0)]))
     return pairs
 
 
@@ -56,8 +58,10 @@ def test_guide():
     assert guide[0].tolist() == [[0, 1, 0], [.5, .5, 0], [0, 0, 0], [0, 0, 1]] and weights[0].tolist() == [1, 1, 0, 1]
     assert guide[1].tolist() == [[0, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]] and weights[1].tolist() == [0, 1, 0, 0]
     guide, weights = align_head.guide_of(batch, 3, True, 0.25)
-    assert guide[0, 2].tolist() == [0, 0, 1] and weights[0].tolist() == [1, 1, .25, 1] and weights[1].tolist() == [.25, 1, 0, 0]
-    guide, weights = align_head.guide_of([Example([5, 6], [7], [(1, 0)])], 2, False, 0.25)  # nothing to look at for </s>
+    assert (guide[0, 2].tolist() == [0, 0, 1] and weights[0].tolist() == [1, 1, .25, 1] and weights[1].tolist()
+            == [.25, 1, 0, 0])
+    # Nothing to look at for </s>.
+    guide, weights = align_head.guide_of([Example([5, 6], [7], [(1, 0)])], 2, False, 0.25)
     assert guide.tolist() == [[[0, 1], [0, 0]]] and weights.tolist() == [[1, 0]]
 
 
@@ -70,20 +74,25 @@ def test_training_finds_words_in_the_other_order_and_changes_nothing_else():
     align_head.train(model, sides, pairs, Options(size=16, epochs=30))
     after = model.named_tensors()
     assert all(torch.equal(tensor, after[name]) != name.startswith("alignment.") for name, tensor in before.items())
-    gold = [align.Gold(p.source, p.target, set(p.links), set(), links.words(p.source), links.words(p.target)) for p in pairs[:50]]
-    found = [align.more_than_end(align.word_matrix(align.seen_by_head(model, sides, (p.source, p.target)), g, 0)) for p, g in zip(pairs, gold)]
+    gold = [align.Gold(p.source, p.target, set(p.links), set(), links.words(p.source), links.words(p.target))
+            for p in pairs[:50]]
+    found = [align.more_than_end(align.word_matrix(align.seen_by_head(model, sides, (p.source, p.target)), g, 0))
+             for p, g in zip(pairs, gold)]
     assert align.rate(gold, found) < 25  # at random: 67
 
 
-@pytest.mark.parametrize("case", ["conditional-additive-lstm", "bahdanau-general-lstm", "convolutional-dot-gru", "luong-no-eos", "luong-feeding-gru",
-                                  "copy-words", "output-characters", "embedding-shared", "storage-int8", "luong-local-p-lstm"])
+@pytest.mark.parametrize("case", ["conditional-additive-lstm", "bahdanau-general-lstm", "convolutional-dot-gru",
+                                  "luong-no-eos", "luong-feeding-gru",
+                                  "copy-words", "output-characters", "embedding-shared", "storage-int8",
+                                  "luong-local-p-lstm"])
 def test_every_kind_of_model_can_have_one(case, tmp_path):
     model, sides = align_head.with_head(GOLDEN / case, 8)
     align_head.train(model, sides, _pairs(6), Options(size=8))
     align_head.write(GOLDEN / case, tmp_path / "made", model)
     read, *sides = folder.read(tmp_path / "made")
     seen = align.seen_by_head(read, tuple(sides), ("Tom is here.", "Le mien."))
-    assert seen.rows.sum(axis=1) == pytest.approx([1] * len(seen.rows), abs=1e-5) and len(seen.rows) == len(seen.target) + 1
+    assert (seen.rows.sum(axis=1) == pytest.approx([1] * len(seen.rows), abs=1e-5)
+            and len(seen.rows) == len(seen.target) + 1)
 
 
 def test_special_tokens_anywhere(tmp_path):
@@ -92,9 +101,12 @@ def test_special_tokens_anywhere(tmp_path):
     config_path = tmp_path / "model/config.json"
     written = json.loads(config_path.read_text())
     for side in ("source", "target"):
-        unknown, begin, end, *others = tokenizer.load(GOLDEN / "luong-general-gru", folder.read_config(GOLDEN / "luong-general-gru")["tokenizer"])[side == "target"].pieces
+        unknown, begin, end, *others = tokenizer.load(GOLDEN / "luong-general-gru",
+                                                      folder.read_config(GOLDEN / "luong-general-gru")["tokenizer"])[
+                                                          side == "target"].pieces
         (tmp_path / f"model/{side}.vocab").write_text("".join(f"{piece}\n" for piece in (end, unknown, begin, *others)))
-    config_path.write_text(json.dumps(written | {"tokenizer": {"pieces": "source.vocab", "target_pieces": "target.vocab"}}))
+    config_path.write_text(json.dumps(written
+                                      | {"tokenizer": {"pieces": "source.vocab", "target_pieces": "target.vocab"}}))
     with pytest.raises(vocabulary.VocabularyError, match="PyTorch needs <unk>"):
         folder.read(tmp_path / "model")
     model, sides = align_head.with_head(tmp_path / "model", 8)
@@ -109,8 +121,10 @@ def test_a_decoder_without_attention_cannot():
         align_head.with_head(GOLDEN / "fixed-gru", 8)
 
 
-@pytest.mark.parametrize("section,message", [({"size": -1}, "alignment.size: must be between 0"), (None, "alignment: must be an object"),
-                                             ({"size": 4, "more": 1}, "alignment.more: unknown key"), (4, "alignment: must be an object")])
+@pytest.mark.parametrize("section,message", [({"size": -1}, "alignment.size: must be between 0"),
+                                             (None, "alignment: must be an object"),
+                                             ({"size": 4, "more": 1}, "alignment.more: unknown key"),
+                                             (4, "alignment: must be an object")])
 def test_wrong_sections(section, message):
     base = folder.read_config(GOLDEN / "luong-general-gru")
     with pytest.raises(config.ConfigError, match=message):
@@ -118,7 +132,8 @@ def test_wrong_sections(section, message):
 
 
 def test_golden_values_of_a_head(tmp_path):
-    case = golden.Case("head", golden_cases._encoder("gru"), golden_cases.GENERAL, golden_cases._decoder("luong", "gru", **golden_cases.LAST_PROJECTED, **golden_cases.ATTENTIONAL),
+    case = golden.Case("head", golden_cases._encoder("gru"), golden_cases.GENERAL,
+                       golden_cases._decoder("luong", "gru", **golden_cases.LAST_PROJECTED, **golden_cases.ATTENTIONAL),
                        tied=True, seed=137, alignment={"size": 5})
     golden.write_case(case, tmp_path / "head", ROOT / "tests" / "data")
     for sentence in json.loads((tmp_path / "head" / "golden.json").read_text())["sentences"]:
@@ -139,7 +154,8 @@ def test_a_folder_keeps_its_other_bytes(case, tmp_path):
         align_head.write(tmp_path / "model", tmp_path / "model", model)
         new, _ = safetensors.read(tmp_path / "model" / "model.safetensors")
         added = {name for name in new if name.startswith("alignment.")}
-        assert new.keys() - added == old.keys() and all((old[name] == new[name]).all() and old[name].dtype == new[name].dtype for name in old)
+        assert (new.keys() - added == old.keys()
+                and all((old[name] == new[name]).all() and old[name].dtype == new[name].dtype for name in old))
         assert new["alignment.key.weight"].shape[0] == size and new["alignment.key.weight"].dtype == model_dtype(old)
     assert json.loads((tmp_path / "model" / "config.json").read_text())["alignment"] == {"size": 4}
 
@@ -167,7 +183,8 @@ def test_command(tmp_path):
     pairs = _pairs(40)
     (tmp_path / "corpus.tsv").write_text("".join(f"{p.target}\t{p.source}\n" for p in pairs))
     (tmp_path / "links").write_text("2-0 1-1 0-2\n" * 40)
-    command = [sys.executable, "-m", "weights.alignment.align_head", str(GOLDEN / "luong-general-gru"), "--data", str(tmp_path / "corpus.tsv"), "--links",
+    command = [sys.executable, "-m", "weights.alignment.align_head", str(GOLDEN / "luong-general-gru"), "--data",
+               str(tmp_path / "corpus.tsv"), "--links",
                str(tmp_path / "links"), "--flip", "--size", "8", "--out", str(tmp_path / "made")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and "a head of" in done.stdout, done.stderr

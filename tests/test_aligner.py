@@ -1,4 +1,5 @@
-"""Tests of weights/alignment/aligner.py: what a word is, links between words and pieces, the command. The program itself: tests/weights/test_gibbs.c."""
+"""Tests of weights/alignment/aligner.py: what a word is, links between words and pieces, the command.
+The program itself: tests/weights/test_gibbs.c."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from weights.model.tokenizer import SentencePiece  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ENGLISH = ["red", "car", "house", "old", "green", "boat", "small", "tree", "river", "street", "town", "window"]
-FRENCH = ["rouge", "voiture", "maison", "vieux", "vert", "bateau", "petit", "arbre", "fleuve", "rue", "ville", "fenêtre"]
+FRENCH = ["rouge", "voiture", "maison", "vieux", "vert", "bateau", "petit", "arbre", "fleuve", "rue", "ville",
+          "fenêtre"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,7 +38,8 @@ def _pairs(count: int) -> list[tuple[str, str]]:
 
 
 def _run(*arguments: str, text: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "weights.alignment.aligner", "--quiet", *arguments], cwd=ROOT, input=text, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "weights.alignment.aligner", "--quiet", *arguments], cwd=ROOT,
+                          input=text, capture_output=True, text=True)
 
 
 def test_words():
@@ -83,7 +86,8 @@ def test_links_of_pieces_are_those_of_their_words():
     def within(token, span):
         return token.begin < span[1] and token.end > span[0] and token.piece != "▁"
 
-    expected = {(i, j) for a, b in spans.values() for i, s in enumerate(source) for j, t in enumerate(target) if within(s, a) and within(t, b)}
+    expected = {(i, j) for a, b in spans.values() for i, s in enumerate(source) for j, t in enumerate(target)
+                if within(s, a) and within(t, b)}
     assert set(found) == expected and len(expected) > 3
 
 
@@ -102,14 +106,16 @@ def test_command(tmp_path):
 
 @pytest.mark.parametrize("arguments,text,message", [
     (["-"], "no tab\n", "-, line 1: source TAB target is expected"), (["absent.tsv"], "", "absent.tsv"),
-    (["-", "--samplers", "17"], "a\tb\n", "--samplers: a whole number from 1 to 16"), (["-", "--program", "nowhere"], "a\tb\n", "run make")])
+    (["-", "--samplers", "17"], "a\tb\n", "--samplers: a whole number from 1 to 16"),
+    (["-", "--program", "nowhere"], "a\tb\n", "run make")])
 def test_what_is_wrong_is_said(arguments, text, message):
     done = _run(*arguments, text=text)
     assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_program_refuses_strange_options():
-    for arguments, message in (["--samplers", "0"], "1 to 16"), (["--symmetry", "diagonal"], "diagonal is unknown"), (["file"], "standard input"):
+    for arguments, message in (["--samplers", "0"], "1 to 16"), (["--symmetry", "diagonal"],
+                                                                 "diagonal is unknown"), (["file"], "standard input"):
         done = subprocess.run([str(aligner.PROGRAM), *arguments], input="", capture_output=True, text=True)
         assert done.returncode == 1 and message in done.stderr
     assert "Usage" in subprocess.run([str(aligner.PROGRAM), "--help"], capture_output=True, text=True).stdout

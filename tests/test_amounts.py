@@ -1,4 +1,5 @@
-"""Amounts of money come through the shipped models: 40 in EUR and 40 in $ in each direction keep value and sign. Needs build/alignd."""
+"""Amounts of money come through the shipped models: 40 in EUR and 40 in $ in each direction keep value and sign.
+Needs build/alignd."""
 import re
 import subprocess
 from pathlib import Path
@@ -9,19 +10,24 @@ ROOT = Path(__file__).resolve().parent.parent
 ALIGND = ROOT / "build/alignd"
 NO_BREAK = "\u00a0\u202f"
 
-VALUES = [7, 12, 15, 19, 25, 32, 48, 50, 60, 75, 89, 99, 105, 120, 150, 199, 240, 341, 365, 480, 512, 600, 750, 999, 1000, 1250, 1999, 2400, 3500,
-          4999, 7500, 12000, 15500, 25000, 48000, 99999, 120000, 250000, 1000000, 2500000]
-CENTS = {3: "50", 7: "99", 11: "95", 14: "05", 22: "75", 27: "50", 33: "20", 36: "80"}  # index of the value: its decimals
+VALUES = [7, 12, 15, 19, 25, 32, 48, 50, 60, 75, 89, 99, 105, 120, 150, 199, 240, 341, 365, 480, 512, 600, 750, 999,
+          1000, 1250, 1999, 2400, 3500, 4999, 7500, 12000, 15500, 25000, 48000, 99999, 120000, 250000, 1000000, 2500000]
+# Index of the value: its decimals.
+CENTS = {3: "50", 7: "99", 11: "95", 14: "05", 22: "75", 27: "50", 33: "20", 36: "80"}
 SENTENCES = {
-    "en": ["The ticket costs {}.", "I paid {} for this book.", "She owes me {}.", "They sold the house for {}.", "We need {} to repair the car.",
-           "He earns {} a month.", "Can you lend me {}?", "The hotel charges {} per night.", "My brother spent {} on a new phone.",
-           "The company lost {} last year."],
+    "en": ["The ticket costs {}.", "I paid {} for this book.", "She owes me {}.", "They sold the house for {}.",
+           "We need {} to repair the car.",
+           "He earns {} a month.", "Can you lend me {}?", "The hotel charges {} per night.",
+           "My brother spent {} on a new phone.", "The company lost {} last year."],
     "fr": ["Le billet coûte {}.", "J'ai payé {} pour ce livre.", "Elle me doit {}.", "Ils ont vendu la maison {}.",
-           "Il nous faut {} pour réparer la voiture.", "Il gagne {} par mois.", "Peux-tu me prêter {} ?", "L'hôtel demande {} par nuit.",
+           "Il nous faut {} pour réparer la voiture.", "Il gagne {} par mois.", "Peux-tu me prêter {} ?",
+           "L'hôtel demande {} par nuit.",
            "Mon frère a dépensé {} pour un nouveau téléphone.", "L'entreprise a perdu {} l'année dernière."],
-    "de": ["Die Karte kostet {}.", "Ich habe {} für dieses Buch bezahlt.", "Sie schuldet mir {}.", "Sie haben das Haus für {} verkauft.",
+    "de": ["Die Karte kostet {}.", "Ich habe {} für dieses Buch bezahlt.", "Sie schuldet mir {}.",
+           "Sie haben das Haus für {} verkauft.",
            "Wir brauchen {} für die Reparatur des Autos.", "Er verdient {} im Monat.", "Kannst du mir {} leihen?",
-           "Das Hotel verlangt {} pro Nacht.", "Mein Bruder hat {} für ein neues Handy ausgegeben.", "Die Firma hat letztes Jahr {} verloren."],
+           "Das Hotel verlangt {} pro Nacht.", "Mein Bruder hat {} für ein neues Handy ausgegeben.",
+           "Die Firma hat letztes Jahr {} verloren."],
 }
 NAMES = {"€": {"en": "euros", "fr": "euros", "de": "Euro"}, "$": {"en": "dollars", "fr": "dollars", "de": "Dollar"}}
 POINT = {"en": ".", "fr": ",", "de": ","}
@@ -29,7 +35,8 @@ GROUP = {"en": ",", "fr": " ", "de": "."}
 
 
 def write(language: str, index: int, sign: str) -> str:
-    """An amount as people of the language write it: with groups or without, with a sign or a name, French with several kinds of spaces."""
+    """An amount as people of the language write it: with groups or without, with a sign or a name,
+    French with several kinds of spaces."""
     style = index * 7 % 12
     group = "\u202f" if language == "fr" and style % 2 else GROUP[language]
     number = f"{VALUES[index]:,}".replace(",", group) if VALUES[index] >= 10000 or style % 3 else str(VALUES[index])

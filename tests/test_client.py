@@ -27,7 +27,8 @@ class Told:
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self) -> None:
-                told.asked.append((self.path, self.rfile.read(int(self.headers.get("Content-Length") or 0)), self.headers.get("X-Api-Key")))
+                told.asked.append((self.path, self.rfile.read(int(self.headers.get("Content-Length") or 0)),
+                                   self.headers.get("X-Api-Key")))
                 status, headers, body = told.replies.pop(0) if len(told.replies) > 1 else told.replies[0]
                 self.send_response(status)
                 for name, value in headers.items():
@@ -67,11 +68,13 @@ def test_so_often_and_not_more(slept: list[float]) -> None:
     told = Told(busy())
     with pytest.raises(AligndError, match="the queue is full") as found:
         Client(told.url, retries=2).translate("x")
-    assert (found.value.status, found.value.code, found.value.retry_after, len(told.asked), len(slept)) == (429, "queue_full", 7, 3, 2)
+    assert ((found.value.status, found.value.code, found.value.retry_after, len(told.asked), len(slept))
+            == (429, "queue_full", 7, 3, 2))
 
 
 def test_other_errors_are_not_asked_again(slept: list[float]) -> None:
-    told = Told((400, {}, b'{"error": "beam_size must be between 1 and 32", "code": "invalid_request", "field": "beam_size"}'))
+    told = Told((400, {},
+                 b'{"error": "beam_size must be between 1 and 32", "code": "invalid_request", "field": "beam_size"}'))
     with pytest.raises(AligndError) as found:
         Client(told.url).attention("x", "y", beam_size=99)
     assert (found.value.status, found.value.field, len(told.asked), slept) == (400, "beam_size", 1, [])
@@ -89,7 +92,8 @@ def test_other_errors_are_not_asked_again(slept: list[float]) -> None:
 def test_streams(body: bytes, names: list[str], status: int) -> None:
     seen = []
     try:
-        for name, _ in Client(Told((200, {"Content-Type": "text/event-stream"}, body)).url).stream("/translate", text="x"):
+        for name, _ in Client(Told((200, {"Content-Type": "text/event-stream"}, body)).url).stream("/translate",
+                                                                                                   text="x"):
             seen.append(name)
     except AligndError as error:
         assert error.status == status
@@ -102,7 +106,8 @@ def test_streams(body: bytes, names: list[str], status: int) -> None:
 def daemon() -> Iterator[str]:
     if not PROGRAM.exists():
         pytest.skip("alignd is not built")
-    process = subprocess.Popen([PROGRAM, "--model", "weights/en-fr", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([PROGRAM, "--model", "weights/en-fr", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE,
+                               text=True)
     address = next(found[1] for line in process.stderr if (found := re.search(r"event=listening address=(\S+)", line)))
     yield f"http://{address}"
     process.terminate()
@@ -113,5 +118,7 @@ def test_with_alignd(daemon: str) -> None:
     client = Client(daemon, retries=20)
     text = client.translate("A boy plays in the snow.", model="en-fr")["translations"][0]["text"]
     assert client.attention("A boy plays in the snow.", text)["results"][0]["text"] == text
-    parts = [data["text"] for name, data in client.stream("/translate", text="A boy plays in the snow.", strategy="greedy") if name == "token"]
-    assert len(parts) > 3 and "".join(parts) == client.translate("A boy plays in the snow.", strategy="greedy")["translations"][0]["text"]
+    parts = [data["text"] for name, data in client.stream("/translate", text="A boy plays in the snow.",
+                                                          strategy="greedy") if name == "token"]
+    assert (len(parts) > 3 and "".join(parts) == client.translate("A boy plays in the snow.",
+                                                                  strategy="greedy")["translations"][0]["text"])

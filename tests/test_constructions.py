@@ -1,4 +1,5 @@
-"""Tests of weights/alignment/constructions.py and thresholds.py: rules and figures on made-up links, and the shipped models' links against those of `several` in weights/alignment/align.py."""
+"""Tests of weights/alignment/constructions.py and thresholds.py: rules and figures on made-up links,
+and the shipped models' links against those of `several` in weights/alignment/align.py."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from weights.alignment.align import Gold  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ALIGND = ROOT / "build" / "alignd"
-PAIRS = [Gold("a b", "x y", {(0, 0), (1, 1)}, {(1, 0)}, [(0, 1), (2, 3)], [(0, 1), (2, 3)]), Gold("a", "x", {(0, 0)}, set(), [(0, 1)], [(0, 1)])]
+PAIRS = [Gold("a b", "x y", {(0, 0), (1, 1)}, {(1, 0)}, [(0, 1), (2, 3)], [(0, 1), (2, 3)]),
+         Gold("a", "x", {(0, 0)}, set(), [(0, 1)], [(0, 1)])]
 
 
 def test_figures():
@@ -28,7 +30,8 @@ def test_figures():
 def test_table_has_kinds_in_order_and_all():
     text = constructions.table(PAIRS, ["phrasal", "compound"], {"best": [{(0, 0)}, {(0, 0)}]})
     assert [line.split(" | ")[0] for line in text.splitlines()[2:]] == ["| phrasal", "| compound", "| all"]
-    assert text.splitlines()[2] == "| phrasal | 1 | 100.0 | 50.0 | 33.3 |" and text.splitlines()[4] == "| all | 2 | 100.0 | 66.7 | 20.0 |"
+    assert (text.splitlines()[2] == "| phrasal | 1 | 100.0 | 50.0 | 33.3 |" and text.splitlines()[4]
+            == "| all | 2 | 100.0 | 66.7 | 20.0 |")
 
 
 @pytest.mark.parametrize("model,flip", [("en-de", False), ("fr-en", True)])
@@ -54,15 +57,17 @@ def test_rules():
     none = numpy.zeros_like(words)
     assert thresholds.RULES["`best`, the default"](words, none) == {(0, 0), (0, 1)}
     assert thresholds.row_from(0.35)(words, none) == {(0, 0), (1, 0), (0, 1)}
-    assert thresholds.unlinked_from(0.3)(words, none) == {(0, 0), (0, 1), (1, 0)} and thresholds.unlinked_from(0.4)(words, none) == {(0, 0), (0, 1)}
-    assert thresholds.several(0.5, 0.3)(words, none) == {(0, 0), (1, 0)} and thresholds.several(0.3, 0.5)(words, none) == {(0, 0), (0, 1)}
+    assert (thresholds.unlinked_from(0.3)(words, none) == {(0, 0), (0, 1), (1, 0)}
+            and thresholds.unlinked_from(0.4)(words, none) == {(0, 0), (0, 1)})
+    assert (thresholds.several(0.5, 0.3)(words, none) == {(0, 0), (1, 0)} and thresholds.several(0.3, 0.5)(words, none)
+            == {(0, 0), (0, 1)})
     other = numpy.array([[0.6, 0.4, 0], [0.35, 0.3, 0]])  # the same without </s>, seen from the other side
     assert thresholds.several_merged(0.35)(words, other) == {(0, 0), (1, 0), (0, 1)}
 
 
 def test_a_mean_counts_languages_alike_and_no_constructions():
-    rates = {("en-fr", "a", False): [{"r": 1.0}] * 2, ("en-fr", "b", False): [{"r": 3.0}] * 2, ("en-fr", "constructions", False): [{"r": 99.0}] * 2,
-             ("en-de", "c", False): [{"r": 6.0}] * 2}
+    rates = {("en-fr", "a", False): [{"r": 1.0}] * 2, ("en-fr", "b", False): [{"r": 3.0}] * 2,
+             ("en-fr", "constructions", False): [{"r": 99.0}] * 2, ("en-de", "c", False): [{"r": 6.0}] * 2}
     assert thresholds.mean(rates, 0, "r") == 4
 
 

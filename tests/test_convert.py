@@ -1,7 +1,8 @@
 """Recurrent models of Marian and Nematus, imported: python3 -m pytest -q tests/test_convert.py
 
-Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and float64, which share
-nothing with the importer; and files that must be refused by name. tests/model/import has each reader's own cases.
+Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and
+float64, which share nothing with the importer; and files that must be refused by name. tests/model/import has each
+reader's own cases.
 """
 
 import json
@@ -91,7 +92,8 @@ class Maker:
         for name, shape in (("Wc", (self.a, self.a)), ("W_comb", (D, self.a)), ("U", (self.a, 1)), ("b", (1, self.a))):
             self.put(f"decoder_{name}_att", *shape)
         if self.norm:
-            for name in ("Wc_att_lns", "Wc_att_lnb", "W_comb_att_lns", "W_comb_att_lnb") if self.nematus else ("att_gamma1", "att_gamma2"):
+            for name in (("Wc_att_lns", "Wc_att_lnb", "W_comb_att_lns", "W_comb_att_lnb") if self.nematus
+                         else ("att_gamma1", "att_gamma2")):
                 self.put(f"decoder_{name}", 1, self.a, around=1)
         self.dense("decoder_ff_state", "", self.a, D)
         for i, inputs in enumerate((E, D, self.a)):
@@ -108,7 +110,8 @@ class Maker:
 
 # What types amun and nematus call them in their files.
 NEMATUS = {"encoder_Wemb": "Wemb", "decoder_Wemb": "Wemb_dec", "decoder_ff_logit_l2_b": "ff_logit_b",
-           "decoder_ff_state_W": "ff_state_W", "decoder_ff_state_b": "ff_state_b", "decoder_ff_state_ln_s": "ff_state_ln_s",
+           "decoder_ff_state_W": "ff_state_W", "decoder_ff_state_b": "ff_state_b",
+           "decoder_ff_state_ln_s": "ff_state_ln_s",
            "decoder_ff_state_ln_b": "ff_state_ln_b", "decoder_ff_state_gamma": "ff_state_gamma"}
 NEMATUS |= {f"decoder_ff_logit_l1_{end}{i}": f"ff_logit_{part}_{end}"
             for i, part in enumerate(("prev", "lstm", "ctx")) for end in ("W", "b", "ln_s", "ln_b")}
@@ -122,7 +125,8 @@ for _norm in ("", "_lns", "_lnb"):
         NEMATUS[f"decoder_cell2_{_letter}{_norm}"] = f"decoder_{_second}{_norm}"
         for _n in (1, 2):
             NEMATUS[f"decoder_cell{_n + 2}_{_letter}{_norm}"] = f"decoder_{_letter}_nl_drt_{_n}{_norm}"
-            NEMATUS |= {f"encoder_bi_{side}cell{_n + 1}_{_letter}{_norm}": f"encoder_{side}{_letter}_drt_{_n}{_norm}" for side in ("", "r_")}
+            NEMATUS |= {f"encoder_bi_{side}cell{_n + 1}_{_letter}{_norm}": f"encoder_{side}{_letter}_drt_{_n}{_norm}"
+                        for side in ("", "r_")}
 
 WORDS = ['"\\""', '":"', "on", "00", "000", "'it''s'", "é", '"\\u2581x\\n"']
 
@@ -133,17 +137,20 @@ def vocabulary_text(size: int) -> str:
 
 
 def options_text(options: dict) -> str:
-    return "".join(f"{name}: {value}\n" for name, value in options.items()) + "dim-vocabs:\n  - 9\n  - 11\ninput-types:\n  []\nversion: v1.12.43 0 2026-11-20 07:56:24 +0000"
+    return ("".join(f"{name}: {value}\n" for name, value in options.items())
+            + "dim-vocabs:\n  - 9\n  - 11\ninput-types:\n  []\nversion: v1.12.43 0 2026-11-20 07:56:24 +0000")
 
 
 def save(path: Path, tensors: dict, options: dict | None) -> Path:
     if options is not None:
-        tensors = tensors | {"special:model.yml": numpy.frombuffer(options_text(options).encode() + b"\0" * 7, numpy.int8)}
+        tensors = tensors | {"special:model.yml": numpy.frombuffer(options_text(options).encode() + b"\0" * 7,
+                                                                   numpy.int8)}
     numpy.savez(path, **tensors)
     return path
 
 
-GRU, LSTM, TANH, NEMATUS_CELLS = ({"enc-cell": cell, "dec-cell": cell} for cell in ("gru", "lstm", "tanh", "gru-nematus"))
+GRU, LSTM, TANH, NEMATUS_CELLS = ({"enc-cell": cell, "dec-cell": cell}
+                                  for cell in ("gru", "lstm", "tanh", "gru-nematus"))
 BASE = {"type": "s2s", "dim-emb": E, "dim-rnn": D}
 LN, SKIP = {"layer-normalization": "true"}, {"skip": "true"}
 DEEP = {"enc-cell-depth": 3, "dec-cell-base-depth": 4}
@@ -152,12 +159,14 @@ MODELS = {
     "amun": BASE | GRU | {"type": "amun"},
     "amun-normalised": BASE | GRU | LN | {"type": "amun"},
     "lstm-tied": BASE | LSTM | {"tied-embeddings": "true"},
-    "alternating": BASE | GRU | LN | SKIP | DEEP | {"enc-type": "alternating", "enc-depth": 2, "dec-depth": 2, "dec-cell-high-depth": 2,
-                                                    "tied-embeddings-all": "true"},
-    "bidirectional-deep": BASE | LSTM | LN | SKIP | {"enc-type": "bidirectional", "enc-depth": 3, "dec-depth": 3, "dec-cell-base-depth": 3},
+    "alternating": BASE | GRU | LN | SKIP | DEEP | {"enc-type": "alternating", "enc-depth": 2, "dec-depth": 2,
+                                                    "dec-cell-high-depth": 2, "tied-embeddings-all": "true"},
+    "bidirectional-deep": BASE | LSTM | LN | SKIP | {"enc-type": "bidirectional", "enc-depth": 3, "dec-depth": 3,
+                                                     "dec-cell-base-depth": 3},
     "bi-unidirectional": BASE | GRU | SKIP | {"enc-type": "bi-unidirectional", "enc-depth": 3, "enc-cell-depth": 2},
     "bi-unidirectional-two": BASE | LSTM | SKIP | {"enc-type": "bi-unidirectional", "enc-depth": 2},
-    "tanh": BASE | TANH | DEEP | {"enc-depth": 2, "dec-depth": 2, "dec-cell-high-depth": 3, "tied-embeddings-src": "true"},
+    "tanh": BASE | TANH | DEEP | {"enc-depth": 2, "dec-depth": 2, "dec-cell-high-depth": 3,
+                                  "tied-embeddings-src": "true"},
     "mixed": BASE | {"enc-cell": "lstm", "dec-cell": "gru"},
     "gru-nematus-in-s2s": BASE | NEMATUS_CELLS | DEEP,
     "nematus": BASE | NEMATUS_CELLS | DEEP | {"type": "nematus"},
@@ -194,9 +203,11 @@ class Marian:
         return tensor[0] if tensor.shape[0] == 1 else tensor
 
     def gru(self, p: str, x, h, final: bool):
-        """The two parts of the products (gates, candidate), normalised as the model is, and the bias that is left for the end."""
+        """The two parts of the products (gates, candidate), normalised as the model is,
+        and the bias that is left for the end."""
         plain = not self.made.norm
-        products = {"W": None if x is None else [x @ self.t[f"{p}_W{e}"] for e in ("", "x")], "U": [h @ self.t[f"{p}_U{e}"] for e in ("", "x")]}
+        products = {"W": None if x is None else [x @ self.t[f"{p}_W{e}"] for e in ("", "x")],
+                    "U": [h @ self.t[f"{p}_U{e}"] for e in ("", "x")]}
         bias = [self.get(f"{p}_b{e}") for e in ("", "x")]
         if self.made.norm and self.made.nematus:
             encoder, transition = p.startswith("encoder"), x is None
@@ -206,7 +217,8 @@ class Marian:
                 products["U"] = [y + b for y, b in zip(products["U"], bias)]
             for letter, parts in products.items():
                 if parts is not None:
-                    products[letter] = [normalise(y, self.get(f"{p}_{letter}{e}_lns"), self.get(f"{p}_{letter}{e}_lnb"), 1e-5)
+                    products[letter] = [normalise(y, self.get(f"{p}_{letter}{e}_lns"), self.get(f"{p}_{letter}{e}_lnb"),
+                                                  1e-5)
                                         for y, e in zip(parts, ("", "x"))]
             bias = bias if encoder and transition else [0, 0]
         elif not plain:
@@ -272,7 +284,8 @@ class Marian:
             keys, query = (normalise(x, self.get(f"decoder_{name}_lns"), self.get(f"decoder_{name}_lnb"), 1e-5)
                            for x, name in ((keys + bias, "Wc_att"), (query, "W_comb_att")))
         elif self.made.norm:
-            keys, query = normalise(keys, self.get("decoder_att_gamma1"), bias), normalise(query, self.get("decoder_att_gamma2"))
+            keys, query = normalise(keys, self.get("decoder_att_gamma1"),
+                                    bias), normalise(query, self.get("decoder_att_gamma2"))
         else:
             keys = keys + bias
         return softmax(numpy.tanh(keys + query) @ self.t["decoder_U_att"][:, 0])
@@ -297,7 +310,8 @@ class Marian:
                 for j in range(1, self.made.number("dec-cell-high-depth", 1) + 1):
                     state = self.cell(kind, f"decoder_l{i}_cell{j}", x if j == 1 else None, state, False)
                 states[i - 1], x = state, state[0] + x if self.made.flag("skip") else state[0]
-            readout = numpy.tanh(sum(self.dense("decoder_ff_logit_l1", str(i), v) for i, v in enumerate((y, x, context))))
+            readout = numpy.tanh(sum(self.dense("decoder_ff_logit_l1", str(i), v)
+                                     for i, v in enumerate((y, x, context))))
             scores.append(numpy.log(softmax(output @ readout + self.get("decoder_ff_logit_l2_b")))[token])
             rows.append(weights)
             y = embedding[token]
@@ -324,7 +338,8 @@ def convert(path: Path, sides: tuple[Path, Path], out: Path, kind: str = "float3
 
 def made_model(tmp_path: Path, options: dict, seed: int = 1) -> tuple[Maker, Path, tuple[Path, Path]]:
     made = Maker(options, seed)
-    tensors = made.t if options["type"] == "s2s" else {NEMATUS.get(name, name): tensor for name, tensor in made.t.items()}
+    tensors = (made.t if options["type"] == "s2s"
+               else {NEMATUS.get(name, name): tensor for name, tensor in made.t.items()})
     if options["type"] == "amun":
         tensors |= {"decoder_c_tt": numpy.zeros((1, 0), numpy.float32)}
     return made, save(tmp_path / "model.npz", tensors, options), vocabularies(tmp_path, options)
@@ -362,10 +377,12 @@ def test_marian_older_output_matrix(tmp_path):
     made, _, sides = made_model(tmp_path, options)
     tensors = {NEMATUS.get(name, name): tensor for name, tensor in made.t.items()}
     tensors["ff_logit_W"] = tensors.pop("decoder_ff_logit_l2_Wt").T.copy()
-    tensors = {name: tensor[0] if tensor.shape[0] == 1 else tensor for name, tensor in tensors.items()}  # vectors are vectors there
+    # Vectors are vectors there.
+    tensors = {name: tensor[0] if tensor.shape[0] == 1 else tensor for name, tensor in tensors.items()}
     tensors |= {"uidx": numpy.array(3), "history_errs": numpy.zeros(4)}
     save(tmp_path / "old.npz", tensors, None)
-    (tmp_path / "old.npz.json").write_text(json.dumps({"dim_word": E, "dim": D, "encoder": "gru", "decoder": "gru_cond", "lrate": 0.1}))
+    (tmp_path / "old.npz.json").write_text(json.dumps({"dim_word": E, "dim": D, "encoder": "gru", "decoder": "gru_cond",
+                                                       "lrate": 0.1}))
     model = load(convert(tmp_path / "old.npz", sides, tmp_path / "out"), V)
     numpy.testing.assert_allclose(forced(model, SOURCE, TARGET)[0], Marian(made).forced(SOURCE, TARGET)[0], atol=1e-6)
 
@@ -374,7 +391,8 @@ def test_marian_older_output_matrix(tmp_path):
 def test_marian_storages(tmp_path, kind, far):
     made, path, sides = made_model(tmp_path, MODELS["gru"])
     out = convert(path, sides, tmp_path / "out", kind)
-    numpy.testing.assert_allclose(forced(load(out, V), SOURCE, TARGET)[0], Marian(made).forced(SOURCE, TARGET)[0], atol=far)
+    numpy.testing.assert_allclose(forced(load(out, V), SOURCE, TARGET)[0], Marian(made).forced(SOURCE, TARGET)[0],
+                                  atol=far)
     assert f"stored as | {kind}" in (out / "README.md").read_text(encoding="utf-8")
 
 
@@ -390,7 +408,9 @@ def test_readme_lists_every_option():
 def test_pytorch_refuses_the_vocabularies(tmp_path):
     _, path, sides = made_model(tmp_path, MODELS["gru"])
     out = convert(path, sides, tmp_path / "out")
-    with pytest.raises(SystemExit, match="source.vocab: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no <s>, </s> at 0"):
+    with pytest.raises(SystemExit,
+                       match=("source.vocab: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no "
+                              "<s>, </s> at 0")):
         open_pytorch(out)
 
 
@@ -399,11 +419,13 @@ def test_pytorch_refuses_the_vocabularies(tmp_path):
 def test_marian_served(tmp_path, name):
     """The command line, and the server's scores and attention of a given target."""
     made, path, sides = made_model(tmp_path, MODELS[name], seed=3)
-    assert "dropped: special:model.yml" in command(path, *sides, *into(tmp_path / "model"), "--from", "en", "--to", "fr").stdout
+    assert "dropped: special:model.yml" in command(path, *sides, *into(tmp_path / "model"), "--from", "en", "--to",
+                                                   "fr").stdout
     words = ["</s>", "unheard", '"', ":", "on", "00", "000", "it's", "é", "w0", "w1"]
     texts = [" ".join(words[i] for i in ids) for ids in (SOURCE[:-1], TARGET)]
     with compute.daemon(ALIGND, tmp_path / "model", compute.Variant(name, [])) as url:
-        reply = Daemon(url, "model").request("/attention", {"text": texts[0], "translation": texts[1], "include": ["log_probs", "attention", "eos"], "digits": 9})
+        reply = Daemon(url, "model").request("/attention", {"text": texts[0], "translation": texts[1],
+                                                            "include": ["log_probs", "attention", "eos"], "digits": 9})
     sentence, (scores, attention) = reply["results"][0]["sentences"][0], Marian(made).forced(SOURCE, TARGET)
     numpy.testing.assert_allclose(sentence["log_probs"], scores, atol=1e-4)
     numpy.testing.assert_allclose(sentence["attention"], attention, atol=1e-5)
@@ -421,10 +443,12 @@ def test_first_input_needs_its_token(tmp_path):
 
 def test_command_line_refuses(tmp_path):
     tensors = Maker(MODELS["gru"], 1).t
-    path, sides = save(tmp_path / "model.npz", tensors, MODELS["gru"] | {"type": "multi-s2s"}), vocabularies(tmp_path, MODELS["gru"])
+    path, sides = save(tmp_path / "model.npz", tensors,
+                       MODELS["gru"] | {"type": "multi-s2s"}), vocabularies(tmp_path, MODELS["gru"])
     done = command(path, *sides, *into(tmp_path / "out"))
-    assert done.returncode == 1 and done.stderr == (f"alignd: {path}: option type: multi-s2s is not supported: only recurrent models and transformers"
-                                                    " with one source can be converted (supported: s2s, amun, nematus, transformer)\n")
+    assert (done.returncode == 1 and done.stderr
+            == (f"alignd: {path}: option type: multi-s2s is not supported: only recurrent models and transformers"
+                " with one source can be converted (supported: s2s, amun, nematus, transformer)\n"))
 
 
 # ---- what is refused ----
@@ -439,15 +463,24 @@ def refused(tmp_path: Path, tensors: dict, options: dict = MODELS["gru"]) -> str
 
 def test_tensors_are_refused_by_name(tmp_path):
     tensors = Maker(MODELS["gru"], 1).t
-    assert refused(tmp_path, tensors | {"decoder_secret": numpy.zeros((1, 2), numpy.float32)}).startswith("decoder_secret: unknown")
-    assert refused(tmp_path, {k: v for k, v in tensors.items() if k != "encoder_bi_r_Ux"}) == "encoder_bi_r_Ux: missing from the file"
-    assert refused(tmp_path, tensors | {"decoder_b_att": numpy.zeros((1, 7), numpy.float32)}) == "decoder_b_att: shape (1, 7), expected (8,)"
-    assert "decoder_cell1_W: shape (6, 8), expected (5, 8)" == refused(tmp_path, tensors | {"decoder_cell1_W": numpy.zeros((6, 8), numpy.float32)})
-    assert "encoder_bi_b: has values that are not numbers" == refused(tmp_path, tensors | {"encoder_bi_b": numpy.full((1, 8), numpy.nan, numpy.float32)})
-    assert "encoder_bi_U: holds int8" in refused(tmp_path, tensors | {"encoder_bi_U": tensors["encoder_bi_U"].astype(numpy.int8)})
-    assert "decoder_U: must hold plain numbers" in refused(tmp_path, tensors | {"decoder_U": numpy.array([{}], dtype=object)})
-    assert "is another name of" in refused(tmp_path, Maker(MODELS["amun"], 1).t | {"Wemb": numpy.zeros((9, 5), numpy.float32)}, MODELS["amun"])
-    assert "decoder_cell1_gamma1: unknown" in refused(tmp_path, tensors | {"decoder_cell1_gamma1": numpy.ones((1, 12), numpy.float32)})
+    assert refused(tmp_path, tensors | {"decoder_secret": numpy.zeros((1, 2), numpy.float32)}).startswith(
+        "decoder_secret: unknown")
+    assert (refused(tmp_path, {k: v for k, v in tensors.items() if k != "encoder_bi_r_Ux"})
+            == "encoder_bi_r_Ux: missing from the file")
+    assert (refused(tmp_path, tensors | {"decoder_b_att": numpy.zeros((1, 7), numpy.float32)})
+            == "decoder_b_att: shape (1, 7), expected (8,)")
+    assert ("decoder_cell1_W: shape (6, 8), expected (5, 8)"
+            == refused(tmp_path, tensors | {"decoder_cell1_W": numpy.zeros((6, 8), numpy.float32)}))
+    assert ("encoder_bi_b: has values that are not numbers"
+            == refused(tmp_path, tensors | {"encoder_bi_b": numpy.full((1, 8), numpy.nan, numpy.float32)}))
+    assert "encoder_bi_U: holds int8" in refused(tmp_path,
+                                                 tensors | {"encoder_bi_U": tensors["encoder_bi_U"].astype(numpy.int8)})
+    assert "decoder_U: must hold plain numbers" in refused(tmp_path,
+                                                           tensors | {"decoder_U": numpy.array([{}], dtype=object)})
+    assert "is another name of" in refused(tmp_path, Maker(MODELS["amun"], 1).t
+                                           | {"Wemb": numpy.zeros((9, 5), numpy.float32)}, MODELS["amun"])
+    assert "decoder_cell1_gamma1: unknown" in refused(tmp_path, tensors
+                                                      | {"decoder_cell1_gamma1": numpy.ones((1, 12), numpy.float32)})
 
 
 def test_corrupt_files_are_refused(tmp_path):

@@ -1,7 +1,7 @@
 """weights/conversion/convert_opennmt.py: python3 -m pytest -q tests/test_convert_opennmt.py
 
-OpenNMT-py is not needed: made-up models of the same modules under the same names, saved as it saves them, computed by a small program that does
-what its sources do; and checkpoints that must be refused by name, or that would run code.
+OpenNMT-py is not needed: made-up models of the same modules under the same names, saved as it saves them, computed by a
+small program that does what its sources do; and checkpoints that must be refused by name, or that would run code.
 """
 
 import argparse
@@ -80,10 +80,12 @@ class Made(nn.Module):
         super().__init__()
         torch.manual_seed(5)
         self.o, self.words = options, words
-        sizes = (options.get("tgt_word_vec_size", E[1]),) * 2 if options.get("share_embeddings") else (E[0], options.get("tgt_word_vec_size", E[1]))
+        sizes = ((options.get("tgt_word_vec_size", E[1]),) * 2 if options.get("share_embeddings")
+                 else (E[0], options.get("tgt_word_vec_size", E[1])))
         kind, layers, both = options["rnn_type"], options["layers"], options["encoder_type"] == "brnn"
         self.encoder, self.decoder = nn.Module(), nn.Module()
-        self.encoder.embeddings, self.decoder.embeddings = embeddings(words[0], sizes[0]), embeddings(words[1], sizes[1])
+        self.encoder.embeddings, self.decoder.embeddings = embeddings(words[0],
+                                                                      sizes[0]), embeddings(words[1], sizes[1])
         if options.get("share_embeddings"):
             self.encoder.embeddings.make_embedding[0][0].weight = self.decoder.embeddings.make_embedding[0][0].weight
         module = {"LSTM": nn.LSTM, "GRU": nn.GRU}[kind]
@@ -98,7 +100,8 @@ class Made(nn.Module):
         self.generator = nn.Sequential(nn.Linear(SIZE, len(words[1])), nn.LogSoftmax(-1))
         if options.get("copy_attn"):
             self.generator = nn.Module()
-            self.generator.linear, self.generator.linear_copy = nn.Linear(SIZE, len(words[1]), bias=False), nn.Linear(SIZE, 1)
+            self.generator.linear, self.generator.linear_copy = nn.Linear(SIZE, len(words[1]),
+                                                                          bias=False), nn.Linear(SIZE, 1)
         if options.get("share_decoder_embeddings"):
             matrix = self.generator.linear if options.get("copy_attn") else self.generator[0]
             matrix.weight = self.decoder.embeddings.make_embedding[0][0].weight
@@ -119,7 +122,8 @@ class Made(nn.Module):
     def states(self, final):
         """The encoder's last states, both directions side by side, a layer each."""
         both = self.o["encoder_type"] == "brnn"
-        parts = [torch.cat([part[0::2], part[1::2]], -1) if both else part for part in (final if isinstance(final, tuple) else (final,))]
+        parts = [torch.cat([part[0::2], part[1::2]], -1) if both else part
+                 for part in (final if isinstance(final, tuple) else (final,))]
         return parts
 
     def probabilities(self, out, weights, source):
@@ -133,7 +137,8 @@ class Made(nn.Module):
         own = [word for word in dict.fromkeys(source) if word not in self.words[1]]
         p = torch.cat([p, p.new_zeros(len(own))])
         for word, weight in zip(source, weights):
-            p[self.words[1].index(word) if word in self.words[1] else len(self.words[1]) + own.index(word)] += weight * copy[0]
+            p[self.words[1].index(word) if word in self.words[1] else len(self.words[1])
+              + own.index(word)] += weight * copy[0]
         return p, own
 
     @torch.no_grad()
@@ -147,7 +152,8 @@ class Made(nn.Module):
         tops = None
         if not self.fed:
             inputs = torch.tensor([self.index(1, word) for word in ["<s>", *target]])
-            tops = self.decoder.rnn(self.decoder.embeddings.make_embedding[0][0](inputs)[:, None], tuple(parts) if len(parts) == 2 else parts[0])[0][:, 0]
+            tops = self.decoder.rnn(self.decoder.embeddings.make_embedding[0][0](inputs)[:, None],
+                                    tuple(parts) if len(parts) == 2 else parts[0])[0][:, 0]
         for i, word in enumerate([*target, "</s>"]):
             if self.fed:
                 y = self.decoder.embeddings.make_embedding[0][0](torch.tensor(self.index(1, ["<s>", *target][i])))
@@ -161,7 +167,8 @@ class Made(nn.Module):
         return torch.stack(scores), torch.stack(rows)
 
 
-BASE = {"model_type": "text", "encoder_type": "brnn", "decoder_type": "rnn", "rnn_type": "LSTM", "layers": 1, "global_attention": "general",
+BASE = {"model_type": "text", "encoder_type": "brnn", "decoder_type": "rnn", "rnn_type": "LSTM", "layers": 1,
+        "global_attention": "general",
         "bridge": False, "coverage_attn": False, "context_gate": None, "copy_attn": False, "batch_size": 64}
 COPY = {"copy_attn": True, "reuse_copy_attn": True}
 OWN = {"copy_attn": True, "reuse_copy_attn": False}
@@ -176,7 +183,8 @@ MODELS = {
     "copy-mlp-gru": BASE | COPY | {"global_attention": "mlp", "rnn_type": "GRU", "layers": 2},
     "copy-own": BASE | OWN,
     "copy-own-gru": BASE | OWN | {"rnn_type": "GRU", "layers": 2, "encoder_type": "rnn", "global_attention": "dot"},
-    "copy-own-other": BASE | OWN | {"global_attention": "mlp", "copy_attn_type": "dot", "share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
+    "copy-own-other": BASE | OWN | {"global_attention": "mlp", "copy_attn_type": "dot",
+                                    "share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
     "coverage": BASE | {"coverage_attn": True},
     "coverage-copy": BASE | OWN | {"coverage_attn": True, "global_attention": "mlp", "copy_attn_type": "general"},
     "tied": BASE | {"share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
@@ -214,8 +222,10 @@ def field_of(words: list[str], features: int = 0) -> object:
 
 VOCABULARIES = {
     "0.x": lambda sides: [("src", vocab_of(sides[0])), ("tgt", vocab_of(sides[1]))],
-    "1.x": lambda sides: {"src": field_of(sides[0]), "tgt": field_of(sides[1]), "indices": _class("torchtext.data.field", "Field")()},
-    "3.x": lambda sides: {"src": sides[0], "tgt": sides[1], "src_feats": {}, "data_task": "seq2seq", "decoder_start_token": "<s>"},
+    "1.x": lambda sides: {"src": field_of(sides[0]), "tgt": field_of(sides[1]),
+                          "indices": _class("torchtext.data.field", "Field")()},
+    "3.x": lambda sides: {"src": sides[0], "tgt": sides[1], "src_feats": {}, "data_task": "seq2seq",
+                          "decoder_start_token": "<s>"},
 }
 
 
@@ -231,7 +241,8 @@ def _forget_modules():
 def save(path: Path, made: Made, vocab: object, change=None, legacy: bool = False) -> Path:
     state = {name: tensor.float() for name, tensor in made.state_dict().items()}
     checkpoint = {"model": {n: t for n, t in state.items() if not n.startswith("generator.")},
-                  "generator": {n.removeprefix("generator."): t for n, t in state.items() if n.startswith("generator.")},
+                  "generator": {n.removeprefix("generator."): t for n, t in state.items()
+                                if n.startswith("generator.")},
                   "vocab": vocab, "opt": argparse.Namespace(**made.o), "optim": {"state": collections.defaultdict(int)}}
     if change:
         change(checkpoint)
@@ -252,18 +263,21 @@ def convert(path: Path, out: Path, kind: str = "float32") -> Path:
 
 def forced(out: Path, words: tuple[list[str], list[str]]) -> tuple[torch.Tensor, torch.Tensor]:
     """The converted model in PyTorch, its vocabulary looked up by hand."""
-    model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), len(words[0]), len(words[1])).eval()
+    model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), len(words[0]),
+                  len(words[1])).eval()
     folder.load_tensors(model, storage.expand(safetensors.read(out / "model.safetensors")[0]))
     model.double()
     own = [word for word in dict.fromkeys(SOURCE) if word not in words[1]]
     copies = model.output.copies
 
     def target(word: str) -> int:
-        return words[1].index(word) if word in words[1] else len(words[1]) + own.index(word) if copies and word in own else 0
+        return (words[1].index(word) if word in words[1] else len(words[1]) + own.index(word) if copies and word in own
+                else 0)
 
     ids = torch.tensor([[words[0].index(word) if word in words[0] else 0 for word in SOURCE]])
     with torch.no_grad():
-        memory, state = model.encode(ids, torch.tensor([len(SOURCE)]), torch.tensor([[target(word) for word in SOURCE]]) if copies else None)
+        memory, state = model.encode(ids, torch.tensor([len(SOURCE)]), torch.tensor([[target(word) for word in SOURCE]])
+                                     if copies else None)
         reads = model.teach(torch.tensor([[target(word) for word in ["<s>", *TARGET]]]), state, memory)
         log_probs = model.output.log_probs(reads, memory)[0]
     return torch.stack([log_probs[i, target(word)] for i, word in enumerate([*TARGET, "</s>"])]), reads.weights[0]
@@ -291,7 +305,8 @@ def test_opennmt_checkpoints_of_all_times(tmp_path, form, legacy):
     def newer(checkpoint: dict) -> None:  # 3.x: the generator is one layer
         checkpoint["generator"] = {name.removeprefix("0."): tensor for name, tensor in checkpoint["generator"].items()}
 
-    out = convert(save(tmp_path / "model.pt", made, VOCABULARIES[form](WORDS), newer if form == "3.x" else None, legacy), tmp_path / "out", "bfloat16")
+    out = convert(save(tmp_path / "model.pt", made, VOCABULARIES[form](WORDS), newer if form == "3.x" else None,
+                       legacy), tmp_path / "out", "bfloat16")
     assert (out / "target.vocab").read_text().split() == WORDS[1]
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     assert config["encoder"]["eos"] is False and config["decoder"]["input_feeding"] is True
@@ -303,16 +318,19 @@ ALIGND = Path("build/alignd")
 @pytest.mark.skipif(not ALIGND.exists(), reason="the server is not built")
 @pytest.mark.parametrize("name", ["copy", "unfed", "mlp", "shared", "copy-own-other", "coverage-copy"])
 def test_opennmt_served(tmp_path, name):
-    """The command line, and the server's scores and attention of a given target; the source's vocabulary has no </s>."""
+    """The command line, and the server's scores and attention of a given target;
+    the source's vocabulary has no </s>."""
     made, words = Made(MODELS[name], words_of(MODELS[name])), words_of(MODELS[name])
-    command = [sys.executable, "-m", "weights.conversion.convert_opennmt", save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
+    command = [sys.executable, "-m", "weights.conversion.convert_opennmt",
+               save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
                "--output", tmp_path / "model", "--source", "en", "--target", "fr"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "tensors" in printed
     for dropped in ("decoder.attn.linear_cover.weight", "decoder.copy_attn.linear_out.weight"):
         assert (f"dropped: {dropped}, which nothing reads" in printed) == (dropped in made.state_dict())
     with compute.daemon(ALIGND, tmp_path / "model", compute.Variant(name, [])) as url:
-        body = {"text": " ".join(SOURCE), "translation": " ".join(TARGET), "include": ["log_probs", "attention", "eos"], "digits": 9}
+        body = {"text": " ".join(SOURCE), "translation": " ".join(TARGET), "include": ["log_probs", "attention", "eos"],
+                "digits": 9}
         sentence = Daemon(url, "model").request("/attention", body)["results"][0]["sentences"][0]
     scores, attention = made.forced(SOURCE, TARGET)
     torch.testing.assert_close(torch.tensor(sentence["log_probs"]).double(), scores, atol=1e-4, rtol=0)
@@ -322,15 +340,23 @@ def test_opennmt_served(tmp_path, name):
 # ---- what is refused ----
 
 @pytest.mark.parametrize("change, message", [
-    ({"encoder_type": "transformer"}, "option encoder_type: transformer is not supported"), ({"decoder_type": "cnn"}, "option decoder_type: cnn"),
-    ({"encoder_type": "mean"}, "option encoder_type: mean"), ({"rnn_type": "SRU"}, "option rnn_type: SRU"), ({"model_type": "audio"}, "option model_type: audio"),
+    ({"encoder_type": "transformer"}, "option encoder_type: transformer is not supported"),
+    ({"decoder_type": "cnn"}, "option decoder_type: cnn"),
+    ({"encoder_type": "mean"}, "option encoder_type: mean"), ({"rnn_type": "SRU"}, "option rnn_type: SRU"),
+    ({"model_type": "audio"}, "option model_type: audio"),
     ({"bridge": True}, "option bridge: True is not supported"), ({"context_gate": "both"}, "option context_gate: both"),
-    ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: must be on or off"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
-    ({"global_attention": "none"}, "option global_attention: none"), ({"global_attention_function": "sparsemax"}, "option global_attention_function: sparsemax"),
-    ({"generator_function": "sparsemax"}, "option generator_function: sparsemax"), ({"position_encoding": True}, "option position_encoding: True"),
-    (OWN | {"copy_attn_type": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second additive"),
-    (OWN | {"global_attention": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn"), ({"model_task": "lm"}, "option model_task: lm"),
-    ({"copy_attn_type": "none"}, "option copy_attn_type: none"), ({"position_encoding_type": "Rotary"}, "option position_encoding_type: Rotary"),
+    ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: must be on or off"),
+    ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
+    ({"global_attention": "none"}, "option global_attention: none"),
+    ({"global_attention_function": "sparsemax"}, "option global_attention_function: sparsemax"),
+    ({"generator_function": "sparsemax"}, "option generator_function: sparsemax"),
+    ({"position_encoding": True}, "option position_encoding: True"),
+    (OWN | {"copy_attn_type": "mlp"},
+     "option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second additive"),
+    (OWN | {"global_attention": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn"),
+    ({"model_task": "lm"}, "option model_task: lm"),
+    ({"copy_attn_type": "none"}, "option copy_attn_type: none"),
+    ({"position_encoding_type": "Rotary"}, "option position_encoding_type: Rotary"),
 ])
 def test_opennmt_options_refused(tmp_path, change, message):
     made = Made(BASE, WORDS)
@@ -349,10 +375,14 @@ def _with(name: str, tensor: object):
 
 
 @pytest.mark.parametrize("change, message", [
-    (_without("encoder.rnn.bias_hh_l0"), "encoder.rnn.bias_hh_l0: missing"), (_with("decoder.secret", torch.zeros(2)), "decoder.secret: unknown"),
-    (_with("decoder.attn.linear_in.weight", torch.zeros(2, 2)), r"decoder.attn.linear_in.weight: shape \(2, 2\), expected \(6, 6\)"),
-    (_with("decoder.attn.linear_in.weight", torch.zeros(6, 6, dtype=torch.int8)), "decoder.attn.linear_in.weight: holds Char numbers"),
-    (_with("decoder.attn.linear_in.weight", torch.full((6, 6), torch.nan)), "decoder.attn.linear_in.weight: has values that are not numbers"),
+    (_without("encoder.rnn.bias_hh_l0"), "encoder.rnn.bias_hh_l0: missing"),
+    (_with("decoder.secret", torch.zeros(2)), "decoder.secret: unknown"),
+    (_with("decoder.attn.linear_in.weight", torch.zeros(2, 2)),
+     r"decoder.attn.linear_in.weight: shape \(2, 2\), expected \(6, 6\)"),
+    (_with("decoder.attn.linear_in.weight", torch.zeros(6, 6, dtype=torch.int8)),
+     "decoder.attn.linear_in.weight: holds Char numbers"),
+    (_with("decoder.attn.linear_in.weight", torch.full((6, 6), torch.nan)),
+     "decoder.attn.linear_in.weight: has values that are not numbers"),
     (_with("decoder.attn.linear_in.weight", "x"), "decoder.attn.linear_in.weight: is not a tensor"),
     (_with("encoder.embeddings.make_embedding.emb_luts.1.weight", torch.zeros(3, 2)), "emb_luts.1.weight: unknown"),
     (_with("decoder.copy_attn.linear_out.weight", torch.zeros(6, 12)), "decoder.copy_attn.linear_out.weight: unknown"),
@@ -360,11 +390,16 @@ def _with(name: str, tensor: object):
     (lambda checkpoint: checkpoint.pop("generator"), "not a checkpoint of OpenNMT-py"),
     (lambda checkpoint: checkpoint["vocab"].pop("tgt"), "vocab: has no tgt"),
     (lambda checkpoint: checkpoint["vocab"].update(src=3), "vocab: has an unknown form"),
-    (lambda checkpoint: checkpoint["vocab"].update(decoder_start_token="</s>"), "decoder_start_token: </s> is not supported"),
-    (lambda checkpoint: checkpoint["vocab"].update(src_feats={"case": ["a"]}), "src_feats: alignd does not have features"),
-    (lambda checkpoint: checkpoint["vocab"].update(src=WORDS[0][:-1] + ["d d"]), "vocab: src: line 7 contains white space"),
-    (lambda checkpoint: checkpoint["vocab"].update(tgt=[w for w in WORDS[1] if w != "</s>"] + ["w"]), "vocab: tgt: </s> is missing"),
-    (lambda checkpoint: checkpoint["vocab"].update(tgt=WORDS[1][:-1]), r"decoder.embeddings.*: shape \(9, 5\), expected \(8, 5\)"),
+    (lambda checkpoint: checkpoint["vocab"].update(decoder_start_token="</s>"),
+     "decoder_start_token: </s> is not supported"),
+    (lambda checkpoint: checkpoint["vocab"].update(src_feats={"case": ["a"]}),
+     "src_feats: alignd does not have features"),
+    (lambda checkpoint: checkpoint["vocab"].update(src=WORDS[0][:-1] + ["d d"]),
+     "vocab: src: line 7 contains white space"),
+    (lambda checkpoint: checkpoint["vocab"].update(tgt=[w for w in WORDS[1] if w != "</s>"] + ["w"]),
+     "vocab: tgt: </s> is missing"),
+    (lambda checkpoint: checkpoint["vocab"].update(tgt=WORDS[1][:-1]),
+     r"decoder.embeddings.*: shape \(9, 5\), expected \(8, 5\)"),
 ])
 def test_opennmt_checkpoints_refused(tmp_path, change, message):
     path = save(tmp_path / "model.pt", Made(BASE, WORDS), VOCABULARIES["3.x"](WORDS), change)
@@ -382,7 +417,8 @@ def test_opennmt_features_and_sharing(tmp_path):
         checkpoint["generator"]["linear.weight"] = checkpoint["generator"]["linear.weight"] + 1
 
     with pytest.raises(ConversionError, match=f"{name}: differs from decoder.embeddings"):
-        convert(save(tmp_path / "model.pt", Made(MODELS["shared"], SHARED), VOCABULARIES["3.x"](SHARED), apart), tmp_path / "out")
+        convert(save(tmp_path / "model.pt", Made(MODELS["shared"], SHARED), VOCABULARIES["3.x"](SHARED), apart),
+                tmp_path / "out")
 
 
 class Evil:
@@ -400,7 +436,8 @@ def test_opennmt_checkpoints_run_no_code(tmp_path, legacy):
     def poison(checkpoint: dict) -> None:
         checkpoint["optim"] = Evil(tmp_path / "ran")
 
-    convert(save(tmp_path / "model.pt", Made(BASE, WORDS), VOCABULARIES["3.x"](WORDS), poison, legacy), tmp_path / "out")
+    convert(save(tmp_path / "model.pt", Made(BASE, WORDS), VOCABULARIES["3.x"](WORDS), poison, legacy),
+            tmp_path / "out")
     assert not (tmp_path / "ran").exists() and (tmp_path / "out").exists()
 
 

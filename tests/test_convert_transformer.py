@@ -1,7 +1,7 @@
 """Marian's transformers: python3 -m pytest -q tests/test_convert_transformer.py
 
-Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and float64, which share nothing with
-the importer; both containers; and options that must be refused by name.
+Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and
+float64, which share nothing with the importer; both containers; and options that must be refused by name.
 """
 
 import json
@@ -24,20 +24,23 @@ from weights.model.network import Model  # noqa: E402
 D, F, V = 8, 12, (9, 11)  # size, feed-forward, vocabularies
 SOURCE, TARGET = [3, 1, 8, 3, 2, 0], [4, 7, 1, 4]
 VERSION = "v1.12.43 c9f287db 2025-06-23 19:47:45 +0000"
-BASE = {"type": "transformer", "dim-emb": D, "enc-depth": 2, "dec-depth": 2, "transformer-heads": 2, "transformer-dim-ffn": F, "version": VERSION}
+BASE = {"type": "transformer", "dim-emb": D, "enc-depth": 2, "dec-depth": 2, "transformer-heads": 2,
+        "transformer-dim-ffn": F, "version": VERSION}
 ALL, RNN = {"tied-embeddings-all": "true"}, {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 AVERAGE = {"transformer-decoder-autoreg": "average-attention", "transformer-dim-aan": 10}
 PRE = {"transformer-preprocess": "n", "transformer-postprocess": "da", "transformer-postprocess-top": "n"}
 MODELS = {
     "opus": BASE | ALL,
     "student": BASE | ALL | RNN | {"enc-depth": 3, "transformer-ffn-activation": "relu"},
-    "average": BASE | AVERAGE | {"tied-embeddings": "true", "transformer-guided-alignment-layer": 1, "transformer-decoder-dim-ffn": 10},
+    "average": BASE | AVERAGE | {"tied-embeddings": "true", "transformer-guided-alignment-layer": 1,
+                                 "transformer-decoder-dim-ffn": 10},
     "average-square": BASE | AVERAGE | {"transformer-dim-aan": D, "transformer-aan-activation": "relu"},
     "average-mean": BASE | AVERAGE | {"transformer-aan-depth": 1, "transformer-postprocess": "an"},
     "average-ungated": BASE | AVERAGE | {"transformer-aan-nogate": "true", "transformer-aan-activation": "gelu"},
     "average-pre": BASE | AVERAGE | PRE,
     "student-pre": BASE | ALL | RNN | PRE | {"output-omit-bias": "true", "transformer-heads": 4},
-    "gelu": BASE | {"transformer-ffn-activation": "gelu", "transformer-ffn-depth": 2, "transformer-decoder-ffn-depth": 2},
+    "gelu": BASE | {"transformer-ffn-activation": "gelu", "transformer-ffn-depth": 2,
+                    "transformer-decoder-ffn-depth": 2},
     "tied-layers": BASE | {"dec-depth": 3, "transformer-tied-layers": "[1, 1, 3]"},
     "tied-layers-student": BASE | RNN | {"dec-depth": 2, "transformer-tied-layers": "[2, 2]"},
     "shared-source": BASE | {"tied-embeddings-src": "true"},
@@ -89,7 +92,8 @@ class Maker:
             self.norm(f"{p}_rnn" + "_ffn" * (not self.pre))
         else:
             size = int(self.o["transformer-dim-aan"])
-            names = (("1", (D, size)), ("2", (size, D)))[:2 if size != D else 1] if self.o.get("transformer-aan-depth") != "1" else ()
+            names = ((("1", (D, size)), ("2", (size, D)))[:2 if size != D else 1] if self.o.get("transformer-aan-depth")
+                     != "1" else ())
             gates = (("i", (D, D)), ("f", (D, D))) if self.o.get("transformer-aan-nogate") != "true" else ()
             for end, shape in (*names, *gates):
                 self.put(f"{p}_aan_W{end}", *shape)
@@ -144,7 +148,8 @@ class Marian:
     def norm(self, x, name):
         x = x - x.mean(-1, keepdims=True)
         end = "_pre" * (f"{name}_ln_scale_pre" in self.t)
-        return self.t[f"{name}_ln_scale{end}"][0] * x / numpy.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) + self.t[f"{name}_ln_bias{end}"][0]
+        return self.t[f"{name}_ln_scale{end}"][0] * x / numpy.sqrt((x * x).mean(-1, keepdims=True)
+                                                                   + 1e-6) + self.t[f"{name}_ln_bias{end}"][0]
 
     def before(self, x, name):
         return self.norm(x, name) if self.made.pre else x
@@ -165,7 +170,8 @@ class Marian:
 
     def filter(self, x, name):
         act = ACTIVATE[self.o.get("transformer-ffn-activation", "swish")]
-        return self.after(self.affine(act(self.affine(self.before(x, f"{name}_ffn"), name, 1)), name, 2), x, f"{name}_ffn")
+        return self.after(self.affine(act(self.affine(self.before(x, f"{name}_ffn"), name, 1)), name, 2), x,
+                          f"{name}_ffn")
 
     def place(self, x, pos):
         half = D // 2
@@ -206,7 +212,8 @@ class Marian:
         """-> log-probabilities of the target and </s>, attention."""
         memory, layers = self.encode(source), self.made.layers()
         table = self.t["Wemb" if "Wemb" in self.t else "decoder_Wemb"]
-        output, bias = self.t.get("decoder_ff_logit_out_Wt", table), self.t.get("decoder_ff_logit_out_b", numpy.zeros((1, V[1])))[0]
+        output, bias = self.t.get("decoder_ff_logit_out_Wt",
+                                  table), self.t.get("decoder_ff_logit_out_b", numpy.zeros((1, V[1])))[0]
         shown = self.o.get("transformer-guided-alignment-layer", "last")
         histories, scores, rows, y = [numpy.zeros((0, D)) for _ in layers], [], [], numpy.zeros(D)
         for t, token in enumerate([*target, 0]):
@@ -227,7 +234,8 @@ class Marian:
 # ---- files ----
 
 def options_text(options: dict) -> bytes:
-    return ("".join(f"{name}: {value}\n" for name, value in options.items()) + "dim-vocabs:\n  - 9\n  - 11\ninput-types:\n  []\n").encode()
+    return ("".join(f"{name}: {value}\n" for name, value in options.items())
+            + "dim-vocabs:\n  - 9\n  - 11\ninput-types:\n  []\n").encode()
 
 
 def save_npz(path: Path, tensors: dict, options: dict) -> Path:
@@ -252,11 +260,13 @@ def item(tensor: numpy.ndarray, name: str, kind: int) -> tuple[tuple, bytes, tup
 
 def save_bin(path: Path, tensors: dict, options: dict, int8: bool = False) -> Path:
     """As Bergamot's fork writes it."""
-    items = [item(tensor, name, INT8 if int8 and ("_W" in name[-3:] or "_W" in name[-4:-1] or "Wemb" in name) else FLOAT32)
+    items = [item(tensor, name, INT8 if int8 and ("_W" in name[-3:] or "_W" in name[-4:-1] or "Wemb" in name)
+                  else FLOAT32)
              for name, tensor in sorted(tensors.items())]
     items.append(item(numpy.frombuffer(options_text(options) + b"\0", numpy.int8), "special:model.yml", BYTES))
     head = struct.pack("<QQ", 1, len(items)) + b"".join(struct.pack("<4Q", *head) for head, *_ in items)
-    head += b"".join(raw for _, raw, _, _ in items) + b"".join(struct.pack(f"<{len(shape)}i", *shape) for _, _, shape, _ in items)
+    head += b"".join(raw for _, raw, _, _ in items) + b"".join(struct.pack(f"<{len(shape)}i", *shape)
+                                                               for _, _, shape, _ in items)
     padding = ((len(head) + 8) // 256 + 1) * 256 - (len(head) + 8)
     path.write_bytes(head + struct.pack("<Q", padding) + b"\0" * padding + b"".join(data for *_, data in items))
     return path
@@ -266,7 +276,8 @@ def lists(tmp_path: Path, options: dict) -> tuple[Path, Path]:
     sizes = (V[1], V[1]) if shares(options) else V
     paths = tmp_path / "source.txt", tmp_path / "target.txt"
     for path, size in zip(paths, sizes):
-        path.write_text("".join(f"{word}\n" for word in ["</s>", "<unk>", *(f"w{i}" for i in range(size - 2))]), encoding="utf-8")
+        path.write_text("".join(f"{word}\n" for word in ["</s>", "<unk>", *(f"w{i}" for i in range(size - 2))]),
+                        encoding="utf-8")
     return paths
 
 
@@ -282,7 +293,8 @@ def load(out: Path, options: dict) -> Model:
 def test_formulas(tmp_path, name):
     options = MODELS[name]
     made = Maker(options)
-    model = load(convert(save_npz(tmp_path / "model.npz", made.t, options), lists(tmp_path, options), tmp_path / "out"), options)
+    model = load(convert(save_npz(tmp_path / "model.npz", made.t, options), lists(tmp_path, options), tmp_path / "out"),
+                 options)
     scores, rows = forced(model, SOURCE, TARGET)
     wanted, attention = Marian(made).forced(SOURCE, TARGET)
     assert numpy.ptp(attention, axis=0).max() > 0.001 and numpy.ptp(wanted) > 0.5  # something is at stake
@@ -316,30 +328,42 @@ def test_both_containers_give_the_same(tmp_path):
 
 REFUSED = [
     ({"type": "multi-transformer"}, "option type: multi-transformer is not supported"),
-    ({"transformer-ffn-depth": 3}, "option transformer-ffn-depth: 3 is not supported: alignd's feed-forward has two matrices"),
+    ({"transformer-ffn-depth": 3},
+     "option transformer-ffn-depth: 3 is not supported: alignd's feed-forward has two matrices"),
     ({"transformer-decoder-ffn-depth": 1}, "option transformer-decoder-ffn-depth: 1"),
-    ({"transformer-ffn-activation": "tanh"}, "option transformer-ffn-activation: tanh is not supported: alignd has no such activation"),
-    ({"transformer-ffn-activation": "gelu", "version": "v1.9.56 4cf7c7c5 2024-05-01 10:00:00 +0000"}, "option transformer-ffn-activation: gelu is supported only"),
-    ({"transformer-ffn-activation": "gelu", "version": "v1.12.0 4cf7c7c5 2023-02-11 10:00:00 +0000"}, "option transformer-ffn-activation: gelu is supported only"),
+    ({"transformer-ffn-activation": "tanh"},
+     "option transformer-ffn-activation: tanh is not supported: alignd has no such activation"),
+    ({"transformer-ffn-activation": "gelu", "version": "v1.9.56 4cf7c7c5 2024-05-01 10:00:00 +0000"},
+     "option transformer-ffn-activation: gelu is supported only"),
+    ({"transformer-ffn-activation": "gelu", "version": "v1.12.0 4cf7c7c5 2023-02-11 10:00:00 +0000"},
+     "option transformer-ffn-activation: gelu is supported only"),
     ({"transformer-postprocess": "danh"}, "option transformer-postprocess: danh"),
     ({"transformer-postprocess": "r"}, "option transformer-postprocess: r"),
-    ({"transformer-postprocess": "da"}, "transformer-preprocess, -postprocess, -postprocess-top: are not supported together"),
-    ({"transformer-postprocess-top": "n"}, "transformer-preprocess, -postprocess, -postprocess-top: are not supported together"),
+    ({"transformer-postprocess": "da"},
+     "transformer-preprocess, -postprocess, -postprocess-top: are not supported together"),
+    ({"transformer-postprocess-top": "n"},
+     "transformer-preprocess, -postprocess, -postprocess-top: are not supported together"),
     (PRE, "option transformer-preprocess: n is not supported with a decoder of self-attention"),
-    (PRE | RNN | {"version": "v1.9.56 4cf7c7c5 2024-05-01 10:00:00 +0000"}, "option transformer-preprocess: n is supported only of models of Marian v1.12"),
+    (PRE | RNN | {"version": "v1.9.56 4cf7c7c5 2024-05-01 10:00:00 +0000"},
+     "option transformer-preprocess: n is supported only of models of Marian v1.12"),
     ({"transformer-postprocess-emb": "dn"}, "option transformer-postprocess-emb: dn"),
     ({"transformer-decoder-autoreg": "rnn"}, "option dec-cell: gru is not supported in a transformer's decoder"),
-    (RNN | {"layer-normalization": "true"}, "option layer-normalization: true is not supported: alignd's SSRU has no norm within"),
+    (RNN | {"layer-normalization": "true"},
+     "option layer-normalization: true is not supported: alignd's SSRU has no norm within"),
     (RNN | {"transformer-rnn-projection": "true"}, "option transformer-rnn-projection: true"),
-    ({"transformer-decoder-autoreg": "average-attention", "transformer-aan-depth": 3}, "option transformer-aan-depth: 3"),
+    ({"transformer-decoder-autoreg": "average-attention", "transformer-aan-depth": 3},
+     "option transformer-aan-depth: 3"),
     ({"transformer-pool": "true"}, "option transformer-pool: true"),
     ({"transformer-train-positions": "true"}, "option transformer-train-positions: true"),
     ({"transformer-disable-position-embeddings": "true"}, "option transformer-disable-position-embeddings: true"),
-    ({"transformer-attention-mask": "alibi"}, "option transformer-attention-mask: alibi is not supported: only Marian's other transformer"),
+    ({"transformer-attention-mask": "alibi"},
+     "option transformer-attention-mask: alibi is not supported: only Marian's other transformer"),
     ({"transformer-no-bias": "true"}, "option transformer-no-bias: true"),
     ({"transformer-no-affine": "true"}, "option transformer-no-affine: true"),
-    ({"transformer-guided-alignment-layer": 3}, "option transformer-guided-alignment-layer: 3 is not supported: the decoder has 2 layers"),
-    ({"transformer-tied-layers": "[1]"}, "option transformer-tied-layers: \\[1\\] is not supported: it needs one number from 1 to 2 for each of the 2 layers"),
+    ({"transformer-guided-alignment-layer": 3},
+     "option transformer-guided-alignment-layer: 3 is not supported: the decoder has 2 layers"),
+    ({"transformer-tied-layers": "[1]"}, ("option transformer-tied-layers: \\[1\\] is not supported: it needs one "
+                                          "number from 1 to 2 for each of the 2 layers")),
     ({"transformer-tied-layers": "[1, 5]"}, "option transformer-tied-layers"),
     ({"transformer-new-idea": "true"}, "option transformer-new-idea: unknown"),
     ({"right-left": "true"}, "option right-left: true"),
@@ -364,11 +388,14 @@ def test_a_model_of_other_heads_is_refused(tmp_path):
 
 @pytest.mark.parametrize("change, message", [
     (lambda t: t.update(Wpos=numpy.zeros((5, D), numpy.float32)), "Wpos: learned positions are not supported"),
-    (lambda t: t.update(more=numpy.zeros((5, D), numpy.float32)), "more: unknown, so the options do not describe this model"),
+    (lambda t: t.update(more=numpy.zeros((5, D), numpy.float32)),
+     "more: unknown, so the options do not describe this model"),
     (lambda t: t.pop("encoder_l2_ffn_b1"), "encoder_l2_ffn_b1: missing from the file"),
-    (lambda t: t.update(encoder_l1_self_Wq=numpy.zeros((D, D + 1), numpy.float32)), r"encoder_l1_self_Wq: shape \(8, 9\), expected \(8, 8\)"),
+    (lambda t: t.update(encoder_l1_self_Wq=numpy.zeros((D, D + 1), numpy.float32)),
+     r"encoder_l1_self_Wq: shape \(8, 9\), expected \(8, 8\)"),
     (lambda t: t.update(encoder_l1_self_Wq=numpy.zeros((D, D), numpy.int8)), "encoder_l1_self_Wq: holds int8"),
-    (lambda t: t.update(decoder_l1_ffn_b1=numpy.full((1, F), numpy.nan, numpy.float32)), "decoder_l1_ffn_b1: has values that are not numbers"),
+    (lambda t: t.update(decoder_l1_ffn_b1=numpy.full((1, F), numpy.nan, numpy.float32)),
+     "decoder_l1_ffn_b1: has values that are not numbers"),
 ])
 def test_tensors_that_are_refused(tmp_path, change, message):
     made = Maker(BASE)

@@ -1,6 +1,7 @@
 """Files whose values are of another type than they should be: python3 -m pytest -q tests/test_convert_types.py
 
-Whatever stands where a name, a number or a shape should, and however deep it is nested, a converter raises a ConversionError; `alignd import` says what is wrong, and does not crash.
+Whatever stands where a name, a number or a shape should, and however deep it is nested, a converter raises a
+ConversionError; `alignd import` says what is wrong, and does not crash.
 """
 
 import json
@@ -54,13 +55,15 @@ def of_folder(folder: Path, tmp_path: Path, name: str, content: bytes):
     return lambda: imported(tmp_path / "hf", out=tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", [*CONFIG, "normalize_before", "static_position_embeddings", "share_encoder_decoder_embeddings", "num_beams"])
+@pytest.mark.parametrize("name", [*CONFIG, "normalize_before", "static_position_embeddings",
+                                  "share_encoder_decoder_embeddings", "num_beams"])
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_huggingface_configurations(folder, tmp_path, name, value):
     refuses(of_folder(folder, tmp_path, "config.json", json.dumps(CONFIG | {name: value}).encode()), tolerant=True)
 
 
-@pytest.mark.parametrize("file", ["config.json", "vocab.json", "generation_config.json", "model.safetensors", "README.md"])
+@pytest.mark.parametrize("file", ["config.json", "vocab.json", "generation_config.json", "model.safetensors",
+                                  "README.md"])
 def test_huggingface_nesting(folder, tmp_path, file):
     content = ('{"x": ' + DEEP + "}").encode()
     if file == "model.safetensors":
@@ -77,7 +80,8 @@ def test_huggingface_vocabularies(folder, tmp_path, place, value):
 
 
 @pytest.mark.parametrize("field", ["dtype", "shape", "data_offsets", None])
-@pytest.mark.parametrize("value", [*WRONG, [-1, 8], [8, -1], ["8", 8], [8.0, 8], [[8], 8], [True, 8], [10**30, 8], "F32"], ids=repr)
+@pytest.mark.parametrize("value", [*WRONG, [-1, 8], [8, -1], ["8", 8], [8.0, 8], [[8], 8], [True, 8], [10**30, 8],
+                                   "F32"], ids=repr)
 def test_safetensors_headers(folder, tmp_path, field, value):
     content = (folder / "model.safetensors").read_bytes()
     length = struct.unpack_from("<Q", content)[0]
@@ -85,7 +89,8 @@ def test_safetensors_headers(folder, tmp_path, field, value):
     name = "model.encoder.layers.0.self_attn.q_proj.weight"
     header[name] = value if field is None else header[name] | {field: value}
     text = json.dumps(header).encode()
-    refuses(of_folder(folder, tmp_path, "model.safetensors", struct.pack("<Q", len(text)) + text + content[8 + length:]), field == "dtype" and value == "F32")
+    refuses(of_folder(folder, tmp_path, "model.safetensors", struct.pack("<Q", len(text)) + text
+                      + content[8 + length:]), field == "dtype" and value == "F32")
 
 
 def test_safetensors_entries_that_lack_a_field(tmp_path):
@@ -108,17 +113,20 @@ def of_options(tmp_path: Path, text: str):
 @pytest.mark.parametrize("name", MODELS["gru"])
 @pytest.mark.parametrize("value", ["[a, b]", "[]", "\n  - a\n  - b", "''", "-1", "1e99", "~", "x"], ids=repr)
 def test_marian_options(tmp_path, name, value):
-    lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line for line in options_text(MODELS["gru"]).split("\n")]
+    lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line
+             for line in options_text(MODELS["gru"]).split("\n")]
     refuses(of_options(tmp_path, "\n".join(lines)), tolerant=True)
 
 
-@pytest.mark.parametrize("name", ["dim_word", "dim", "enc_depth", "encoder", "layer_normalisation", "factors", "lrate", "model_type"])
+@pytest.mark.parametrize("name", ["dim_word", "dim", "enc_depth", "encoder", "layer_normalisation", "factors", "lrate",
+                                  "model_type"])
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 def test_nematus_options(tmp_path, name, value):
     refuses(of_options(tmp_path, json.dumps({"dim_word": 5, "dim": 8, name: value})), tolerant=True)
 
 
-@pytest.mark.parametrize("text", [DEEP, '{"x": ' + DEEP + "}", "a: " + DEEP, "- " * 10000 + "a"], ids=["list", "object", "flow", "dashes"])
+@pytest.mark.parametrize("text", [DEEP, '{"x": ' + DEEP + "}", "a: " + DEEP, "- " * 10000 + "a"],
+                         ids=["list", "object", "flow", "dashes"])
 def test_marian_nesting(tmp_path, text):
     refuses(of_options(tmp_path, text))
 
@@ -141,13 +149,15 @@ def opennmt(tmp_path: Path, change) -> None:
 
 
 @pytest.mark.parametrize("name", ["model", "generator", "vocab", "opt"])
-@pytest.mark.parametrize("value", [*WRONG, {1: 2}, [("src", 1)], [(1, 2)], Holder(), Holder(itos=3), Holder(fields=3), Holder(fields=[]), Holder(vocab=None)],
+@pytest.mark.parametrize("value", [*WRONG, {1: 2}, [("src", 1)], [(1, 2)], Holder(), Holder(itos=3), Holder(fields=3),
+                                   Holder(fields=[]), Holder(vocab=None)],
                          ids=lambda value: repr(value)[:20])
 def test_opennmt_parts(tmp_path, name, value):
     opennmt(tmp_path, lambda content: content.update({name: value}))
 
 
-@pytest.mark.parametrize("value", [*WRONG, Holder(itos=[1]), Holder(itos="ab"), Holder(fields=[("a",)]), Holder(base_field=3)], ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("value", [*WRONG, Holder(itos=[1]), Holder(itos="ab"), Holder(fields=[("a",)]),
+                                   Holder(base_field=3)], ids=lambda value: repr(value)[:20])
 def test_opennmt_vocabularies(tmp_path, value):
     opennmt(tmp_path, lambda content: content["vocab"].update(src=value))
     opennmt(tmp_path, lambda content: content["vocab"].update(decoder_start_token=value))

@@ -1,4 +1,5 @@
-"""Models as CTranslate2 writes them, made by tests/ctranslate2_models.py: every type and version of the format gives the same answers. Needs build/alignd."""
+"""Models as CTranslate2 writes them, made by tests/ctranslate2_models.py:
+every type and version of the format gives the same answers. Needs build/alignd."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def test_stored_positions_change_answers(tmp_path: Path) -> None:
     other = Shape(**{**vars(SHAPE), "positions": 64})
     write_model(tmp_path / "computed", SHAPE)
     write_model(tmp_path / "stored", other)
-    assert answers(tmp_path / "computed", tmp_path / "models", "c") != answers(tmp_path / "stored", tmp_path / "models", "s")
+    assert (answers(tmp_path / "computed", tmp_path / "models", "c")
+            != answers(tmp_path / "stored", tmp_path / "models", "s"))
 
 
 @pytest.mark.parametrize("cut", (0.1, 0.5, 0.999))

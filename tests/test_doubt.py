@@ -16,7 +16,8 @@ def test_shares() -> None:
 def test_the_judgements() -> None:
     heading, *rows = [line.split("\t") for line in doubt.JUDGED.read_text(encoding="utf-8").splitlines()]
     assert heading == ["model", "length", "corpus", "source", "translation", "wrong", "use"]
-    assert all(length in doubt.LENGTHS and corpus in doubt.CORPORA and wrong in "01" and use in doubt.USES for _, length, corpus, _, _, wrong, use in rows)
+    assert all(length in doubt.LENGTHS and corpus in doubt.CORPORA and wrong in "01" and use in doubt.USES
+               for _, length, corpus, _, _, wrong, use in rows)
     assert all(sum(row[1] == length and row[6] == "measured" for row in rows) >= 100 for length in doubt.LENGTHS)
 
 

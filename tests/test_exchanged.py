@@ -22,7 +22,8 @@ def test_names_are_exchanged_on_both_sides() -> None:
     for question, form in exchange(PAIRS)[3:]:
         name = form.split("stateid ( ")[1].split()[0]
         assert f" {name} " in f" {question} "
-        assert with_other(question, name, "utah") in [question for question, _ in PAIRS] or with_other(question, name, "ohio") in [question for question, _ in PAIRS]
+        assert (with_other(question, name, "utah") in [question for question, _ in PAIRS]
+                or with_other(question, name, "ohio") in [question for question, _ in PAIRS])
 
 
 def test_only_whole_words() -> None:

@@ -1,4 +1,5 @@
-"""Models that the daemon downloads while it serves (--fetch, POST /models), from a mirror on loopback: python3 -m pytest -q tests/test_fetch.py
+"""Models that the daemon downloads while it serves (--fetch, POST /models), from a mirror on loopback:
+python3 -m pytest -q tests/test_fetch.py
 
 Needs build/alignd; no test needs a network.
 """
@@ -68,8 +69,10 @@ def serve(made: m.Mirror, folder: Path, *flags: str, home: dict | None = None) -
     """home: of a user whose usual folder is served, with the shipped models."""
     models = [] if home else ["--models", folder]
     admin = folder.parent / "admin.socket"
-    process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{admin}", "--workers", "1", "--mirror", made.url,
-                                "--retries", "1", "--stall-s", "1", *flags], stderr=subprocess.PIPE, text=True, **(home or {"env": environment()}))
+    process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{admin}",
+                                "--workers", "1", "--mirror", made.url,
+                                "--retries", "1", "--stall-s", "1", *flags], stderr=subprocess.PIPE, text=True,
+                               **(home or {"env": environment()}))
     log: list[str] = []
 
     def read() -> None:
@@ -141,7 +144,9 @@ def test_only_a_request_that_no_page_sends_unasked_starts_a_download(mirror, fol
         query, page = "/translate?q=Hello.&source=en&target=fr", {"Origin": "https://example.org"}
         simple = {**page, "Content-Type": "text/plain", "Sec-Fetch-Site": "cross-site"}
         body = json.dumps({"q": "Hello.", "source": "en", "target": "fr"}).encode()
-        for path, data, headers in ((query, None, {}), (query, None, page), ("/translate", body, simple), ("/translate", body, {**simple, "Content-Type": "application/x-www-form-urlencoded"})):
+        for path, data, headers in ((query, None, {}), (query, None, page), ("/translate", body, simple),
+                                    ("/translate", body,
+                                     {**simple, "Content-Type": "application/x-www-form-urlencoded"})):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 urllib.request.urlopen(urllib.request.Request(daemon.url + path, data, headers))
             assert refused.value.code == 503 and "by POST" in json.load(refused.value)["error"], (path, headers)
@@ -154,7 +159,8 @@ def test_many_requests_start_one_download(mirror, folder):  # noqa: F811
     mirror.acts[path] = [m.held(gate), None]
     with serve(mirror, folder, "--fetch", "mozilla") as daemon:
         answers: list[int] = []
-        threads = [threading.Thread(target=lambda: answers.append(daemon.ask(text="What?", source="en", target="fr")[0])) for _ in range(8)]
+        threads = [threading.Thread(target=lambda: answers.append(daemon.ask(text="What?", source="en",
+                                                                             target="fr")[0])) for _ in range(8)]
         for thread in threads:
             thread.start()
         until(lambda: any(path in line for line in mirror.asked), "the download")
@@ -168,7 +174,8 @@ def test_at_the_deadline_it_says_how_far_it_is(mirror, folder):  # noqa: F811
     gate, path = threading.Event(), mirror.paths["model"]
     mirror.acts[path] = [m.held(gate), None]
     with serve(mirror, folder, "--fetch", "mozilla") as daemon:
-        until(lambda: daemon.ask(text="What?", source="en", target="fr", deadline_ms=500)[1].get("progress", 0) > 0, "progress")
+        until(lambda: daemon.ask(text="What?", source="en", target="fr", deadline_ms=500)[1].get("progress", 0) > 0,
+              "progress")
         began = time.monotonic()
         status, answer, headers = daemon.ask(text="What?", source="en", target="fr", deadline_ms=1000)
         assert status == 503 and answer["code"] == "fetching" and 0 < answer["progress"] < 1, answer
@@ -198,7 +205,8 @@ def test_a_pair_that_no_source_has_is_refused_and_not_asked_for_again(mirror, fo
         asked = len(mirror.asked)
         for _ in range(3):
             status, answer, _ = daemon.ask(text="What?", source="en", target="sw")
-            assert status == 400 and "no model translates" in answer["error"] and "alignd get en-sw" in answer["error"], answer
+            assert status == 400 and "no model translates" in answer["error"] and "alignd get en-sw" in answer[
+                "error"], (answer)
         assert len(mirror.asked) == asked  # the list says so
         assert daemon.ask(q="What?", source="en", target="sw")[0] == 400
         assert daemon.ask(text="What?", source="en", target="../../x")[0] == 400
@@ -230,7 +238,8 @@ def test_a_limit_of_bytes(mirror, pair, folder):  # noqa: F811
     mirror.add_pair("de", "en", pair)
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", "100k") as daemon:
         status, answer, headers = daemon.ask(text="What?", source="en", target="fr")
-        assert status == 503 and answer["code"] == "fetch_failed" and 1 <= int(headers["Retry-After"]) <= 60, (answer, headers)
+        assert status == 503 and answer["code"] == "fetch_failed" and 1 <= int(headers["Retry-After"]) <= 60, (
+            answer, headers)
         assert "result=space" in daemon.logged("event=fetch_failed")
         assert daemon.models()["en-fr"]["state"] == "failed" and "reason" not in daemon.models()["en-fr"]
         assert not (folder / "en-fr").exists()
@@ -258,14 +267,18 @@ def test_the_least_recently_used_makes_room(mirror, pair, folder, size_of):  # n
             status, answer, _ = daemon.ask(text="What?", source="en", target=target)
             assert status == 200, answer
         assert re.search("model=en-de bytes=[0-9]+ for=en-es", daemon.logged("event=model_evicted"))
-        assert daemon.metric("model_evictions_total") == 1 and sorted(daemon.models()) == folders(folder) == ["en-es", "en-fr", "en-it"]
-        assert daemon.ask(text="What?", source="en", target="de")[0] == 200  # it is fetched again, in the place of the next one
+        assert (daemon.metric("model_evictions_total") == 1 and sorted(daemon.models()) == folders(folder)
+                == ["en-es", "en-fr", "en-it"])
+        # It is fetched again, in the place of the next one.
+        assert daemon.ask(text="What?", source="en", target="de")[0] == 200
         assert folders(folder) == ["en-de", "en-es", "en-it"]
     assert get(mirror, folder, "--update").returncode == 0  # which changes nothing about who stays
     assert [(folder / name / "on-demand").exists() for name in ("en-de", "en-es", "en-it")] == [True, True, False]
     (folder / ".removed-when-killed/en-xx").mkdir(parents=True)
-    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:  # unused since the start: by age
-        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and folders(folder) == ["en-de", "en-fr", "en-it"]
+    # Unused since the start: by age.
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:
+        assert (daemon.ask(text="What?", source="en", target="fr")[0] == 200
+                and folders(folder) == ["en-de", "en-fr", "en-it"])
 
 
 def test_models_that_stay(mirror, pair, folder, size_of):  # noqa: F811
@@ -277,7 +290,8 @@ def test_models_that_stay(mirror, pair, folder, size_of):  # noqa: F811
         order(daemon, get="en-de")
         until(lambda: daemon.models().get("en-de", {}).get("state") == "cold", "the ordered model")
         assert daemon.ask(text="What?", source="en", target="it")[0] == 503
-        assert re.search("result=space .*needs [0-9.]+ MB, and [0-9.]+ MB are allowed", daemon.logged("event=fetch_failed"))
+        assert re.search("result=space .*needs [0-9.]+ MB, and [0-9.]+ MB are allowed",
+                         daemon.logged("event=fetch_failed"))
         assert folders(folder) == ["en-de", "en-fr"] and daemon.metric("model_evictions_total") == 0
 
 
@@ -323,7 +337,9 @@ def test_a_hostile_mirror_does_no_harm_and_is_named(mirror, folder, act, said): 
         assert re.search(said, line) and mirror.url + path in line, line
         assert daemon.metric('model_fetches_total{result="failure"}') == 1
         asked = len(mirror.asked)
-        assert daemon.ask(text="What?", source="en", target="fr")[1]["code"] == "fetch_failed" and len(mirror.asked) == asked  # not at once again
+        # Not at once again.
+        assert (daemon.ask(text="What?", source="en", target="fr")[1]["code"] == "fetch_failed"
+                and len(mirror.asked) == asked)
         rss = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text())[1])
         assert rss < 200_000 and not (folder / "en-fr").exists()
 
@@ -363,9 +379,11 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 
 def test_a_drain_does_not_wait_for_a_name(mirror, folder, tmp_path):  # noqa: F811
     library, looked_up = tmp_path / "resolver.so", tmp_path / "looked-up"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=RESOLVER, text=True, check=True)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=RESOLVER,
+                   text=True, check=True)
     mirror.url = "http://slow.example"
-    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home={"env": environment(LD_PRELOAD=str(library), LOOKED_UP=str(looked_up))}) as daemon:
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla",
+               home={"env": environment(LD_PRELOAD=str(library), LOOKED_UP=str(looked_up))}) as daemon:
         thread = threading.Thread(target=lambda: daemon.ask(text="What?", source="xx", target="yy"))
         thread.start()
         until(looked_up.exists, "the name")
@@ -377,7 +395,8 @@ def test_a_drain_does_not_wait_for_a_name(mirror, folder, tmp_path):  # noqa: F8
 
 
 def test_flags_that_contradict_each_other(tmp_path):
-    for flags in (["--fetch", "mozzila"], ["--fetch", ""], ["--fetch-pairs", "en-*"], ["--fetch", "mozilla", "--offline"]):
+    for flags in (["--fetch", "mozzila"], ["--fetch", ""], ["--fetch-pairs", "en-*"],
+                  ["--fetch", "mozilla", "--offline"]):
         done = subprocess.run([ALIGND, "--models", tmp_path, *flags], capture_output=True, text=True, env=environment())
         assert done.returncode == 2, (flags, done.stderr)
 
@@ -397,7 +416,8 @@ int statvfs(const char *path, struct statvfs *disk) {
 def disk(tmp_path) -> Callable[[float], dict]:
     """Arguments for subprocess: a disk with so many free bytes."""
     library = tmp_path / "disk.so"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=DISK, text=True, check=True)
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=DISK, text=True,
+                   check=True)
     return lambda free: {"env": environment(LD_PRELOAD=str(library), FREE=str(int(free)))}
 
 
@@ -411,13 +431,15 @@ def test_the_limit_of_bytes_has_a_default(mirror, pair, folder, size_of, disk): 
     one, free = int(size_of(1)), 100_000_000
     with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home=disk(free)) as daemon:
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200 and limit(daemon) == free // 4
-    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "auto", home=disk(free)) as daemon:
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "auto",
+               home=disk(free)) as daemon:
         assert daemon.ask(text="What?", source="en", target="de")[0] == 200
         assert limit(daemon) == (free + one) // 4  # what was fetched is free for others
     assert get(mirror, folder, "en-fr").returncode == 0  # it stays from now on
     with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home=disk(1e15)) as daemon:
         assert daemon.ask(text="What?", source="en", target="es")[0] == 200 and limit(daemon) == one + 10_000_000_000
-    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "0", home=disk(free)) as daemon:
+    with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "0",
+               home=disk(free)) as daemon:
         assert daemon.ask(text="What?", source="en", target="sw")[0] == 400
         assert not any("fetch_limit" in line for line in daemon.log)
 
@@ -426,17 +448,21 @@ def test_the_limit_of_bytes_has_a_default(mirror, pair, folder, size_of, disk): 
 
 def test_the_name_of_an_ordered_model_is_checked_first(mirror, folder):  # noqa: F811
     with serve(mirror, folder, "--fetch", "mozilla") as daemon:
-        for body in ({"get": "nonsense"}, {"get": "en"}, {"get": "en--fr"}, {"get": "en-fr;"}, {"get": "opus:en-fr", "from": "mozilla"}, {"get": "en-fr", "from": "hf"},
-                     {"get": "a/../b", "from": "hf"}, {"get": "url:x"}, {"get": "../../x"}, {"get": "en-fr" + "x" * 60}):
+        for body in ({"get": "nonsense"}, {"get": "en"}, {"get": "en--fr"}, {"get": "en-fr;"},
+                     {"get": "opus:en-fr", "from": "mozilla"}, {"get": "en-fr", "from": "hf"},
+                     {"get": "a/../b", "from": "hf"}, {"get": "url:x"}, {"get": "../../x"},
+                     {"get": "en-fr" + "x" * 60}):
             answer = order(daemon, **body)
-            assert answer["code"] == "invalid_request" and answer["field"] == "get" and answer["error"].startswith("get"), (body, answer)
+            assert answer["code"] == "invalid_request" and answer["field"] == "get" and answer["error"].startswith(
+                "get"), (body, answer)
         assert mirror.asked == [] and daemon.models() == {}
 
         assert order(daemon, get="xx-yy")["status"] == "fetching"  # the list has not been read yet
         until(lambda: daemon.models().get("xx-yy", {}).get("state") == "failed", "the failure")
         asked = len(mirror.asked)
         answer = order(daemon, get="xx-yy")
-        assert answer["field"] == "get" and "Mozilla's list has no model \"xx-yy\"" in answer["error"] and len(mirror.asked) == asked
+        assert (answer["field"] == "get" and "Mozilla's list has no model \"xx-yy\"" in answer["error"]
+                and len(mirror.asked) == asked)
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200  # this reads it
         asked = len(mirror.asked)
         assert order(daemon, get="yy-zz")["field"] == "get" and len(mirror.asked) == asked
@@ -445,7 +471,8 @@ def test_the_name_of_an_ordered_model_is_checked_first(mirror, folder):  # noqa:
 def test_administrators_see_why_a_download_failed(mirror, pair, folder, tmp_path):  # noqa: F811
     """The log says it, too; keys that are limited to some models see no downloads."""
     mirror.add_pair("en", "de", pair, version="3.1")  # files of other names
-    made = {name: subprocess.run([ALIGND, "key", "--name", name, *flags], capture_output=True, text=True) for name, flags in
+    made = {name: subprocess.run([ALIGND, "key", "--name", name, *flags], capture_output=True, text=True)
+            for name, flags in
             (("root", ["--role", "admin"]), ("alice", []), ("bob", ["--limits", "models=en-de"]))}
     keys = tmp_path / "keys"
     keys.write_text("".join(done.stdout for done in made.values()))
@@ -453,7 +480,8 @@ def test_administrators_see_why_a_download_failed(mirror, pair, folder, tmp_path
 
     def models(name: str) -> dict:
         key = made[name].stderr.split()[-1]
-        with urllib.request.urlopen(urllib.request.Request(daemon.url + "/models", headers={"X-Api-Key": key})) as reply:
+        with urllib.request.urlopen(urllib.request.Request(daemon.url + "/models",
+                                                           headers={"X-Api-Key": key})) as reply:
             return {model["name"]: model for model in json.load(reply)["models"]}
 
     with serve(mirror, folder, "--fetch", "mozilla", "--api-keys", str(keys)) as daemon:
@@ -461,7 +489,8 @@ def test_administrators_see_why_a_download_failed(mirror, pair, folder, tmp_path
         order(daemon, get="en-fr")
         until(lambda: models("root").get("en-fr", {}).get("state") == "failed", "the failure")
         reason = models("root")["en-fr"]["reason"]
-        assert mirror.url in reason and "the server answers 500" in reason and reason in daemon.logged("event=fetch_failed pair=en-fr result=network")
+        assert (mirror.url in reason and "the server answers 500" in reason
+                and reason in daemon.logged("event=fetch_failed pair=en-fr result=network"))
         assert models("alice")["en-fr"]["state"] == "failed" and "reason" not in models("alice")["en-fr"]
         assert list(models("bob")) == ["en-de"]
 
@@ -480,7 +509,8 @@ def test_administrators_order_a_model(mirror, pair, folder):  # noqa: F811
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
         assert order(daemon, get="xx-yy")["status"] == "fetching"
         until(lambda: daemon.models().get("xx-yy", {}).get("state") == "failed", "the failure")
-        for body in ({"get": ""}, {"get": 5}, {"get": "en-fr", "from": "evil"}, {"get": "http://127.0.0.1/x.zip"}, {"get": "en-fr", "folder": "x"}):
+        for body in ({"get": ""}, {"get": 5}, {"get": "en-fr", "from": "evil"}, {"get": "http://127.0.0.1/x.zip"},
+                     {"get": "en-fr", "folder": "x"}):
             assert order(daemon, **body)["code"] == "invalid_request", body
 
 
@@ -491,8 +521,10 @@ def test_a_downloaded_model_replaces_the_shipped_one_at_once(mirror, home):  # n
         assert "from" not in daemon.models()["en-fr"]
         order(daemon, get="en-fr")
         until(lambda: daemon.models()["en-fr"].get("from") == "mozilla", "the model")
-        assert (models / "en-fr/config.json").exists() and len(daemon.models()) == len(list(Path("weights").glob("*/model.safetensors")))
-        assert daemon.ask(text="Where is the train station?", source="en", target="fr")[1]["translations"][0]["text"] != before
+        assert ((models / "en-fr/config.json").exists() and len(daemon.models())
+                == len(list(Path("weights").glob("*/model.safetensors"))))
+        assert (daemon.ask(text="Where is the train station?", source="en", target="fr")[1]["translations"][0]["text"]
+                != before)
 
 
 def test_requests_downloads_and_removals_at_once(mirror, pair, folder):  # noqa: F811
@@ -519,11 +551,13 @@ def test_requests_downloads_and_removals_at_once(mirror, pair, folder):  # noqa:
 
 
 def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder, size_of):  # noqa: F811
-    """1,000 requests for nine pairs, four of which fit into the folder, while an administrator orders a tenth and removes it."""
+    """1,000 requests for nine pairs, four of which fit into the folder, while an administrator orders a tenth and
+    removes it."""
     targets = ["fr", "de", "es", "it", "pt", "nl", "sv", "da", "fi"]
     for target in [*targets[1:], "pl"]:
         mirror.add_pair("en", target, pair)
-    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(4.5), "--deadline-ms", "120000") as daemon:
+    with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(4.5), "--deadline-ms",
+               "120000") as daemon:
         wrong: list = []
         answers: list = []
 
@@ -543,8 +577,10 @@ def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder,
             thread.start()
         for _ in range(10):
             order(daemon, get="en-pl")
-            until(lambda: daemon.models().get("en-pl", {"state": "fetching"})["state"] != "fetching", "the ordered model")
-            until(lambda: removed() != {"code": "busy", "error": "the models are being reloaded; try again later"}, "the end of a reload")
+            until(lambda: daemon.models().get("en-pl", {"state": "fetching"})["state"] != "fetching",
+                  "the ordered model")
+            until(lambda: removed() != {"code": "busy", "error": "the models are being reloaded; try again later"},
+                  "the end of a reload")
             assert answers[-1] == {"status": "removed", "name": "en-pl"}
         for thread in threads:
             thread.join()

@@ -1,4 +1,5 @@
-"""`alignd get`, `alignd models` and `alignd remove`, against a mirror on loopback: python3 -m pytest -q tests/test_get.py
+"""`alignd get`, `alignd models` and `alignd remove`, against a mirror on loopback:
+python3 -m pytest -q tests/test_get.py
 
 The models are tiny random ones under the names that real ones have. Needs build/alignd; no test needs a network.
 """
@@ -28,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import mirror as m  # noqa: E402
 from imported import ALIGND  # noqa: E402
-from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
+from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of  # noqa: E402
+from test_convert_files import save_bin, shortlist, spm, with_multipliers  # noqa: E402
 from test_recipes import ask, opus_zip, serve  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
@@ -52,7 +54,8 @@ def mirror(pair):
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALIGND_") and "proxy" not in name.lower()}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ALIGND_")
+            and "proxy" not in name.lower()}
     return {**kept, **more}
 
 
@@ -83,7 +86,8 @@ def test_a_pair_is_downloaded_and_answers(mirror, tmp_path):
     card = (tmp_path / "en-fr/README.md").read_text()
     assert "Licence: MPL-2.0" in card and "| downloaded | mozilla 3.0, " + mirror.url in card
     origin = json.loads((tmp_path / "en-fr/origin.json").read_text())
-    assert origin["from"] == "mozilla" and origin["asked"] == "mozilla:en-fr" and origin["version"] == "3.0" and origin["licence"] == "MPL-2.0"
+    assert (origin["from"] == "mozilla" and origin["asked"] == "mozilla:en-fr" and origin["version"] == "3.0"
+            and origin["licence"] == "MPL-2.0")
     assert rests(tmp_path) == []
     with serve(tmp_path / "en-fr", "--compute", "int8", "--shortlist") as url:
         assert "text" in ask(url, text="What did you do?")["translations"][0]
@@ -116,23 +120,28 @@ def test_another_model_of_the_name_stays(mirror, tmp_path):
     done = get(mirror, tmp_path, "en-fr")
     assert done.returncode == FAILED and "is there already, and is not a model: give another --name" in done.stderr
     assert get(mirror, tmp_path, "en-fr", "--name", "mozilla").returncode == DONE
-    assert json.loads((tmp_path / "mozilla/config.json").read_text())["name"] == "mozilla" and (tmp_path / "en-fr/mine").exists()
+    assert (json.loads((tmp_path / "mozilla/config.json").read_text())["name"] == "mozilla"
+            and (tmp_path / "en-fr/mine").exists())
 
 
 def test_two_vocabularies_and_scripts(mirror, pair, tmp_path):
     files = {"model": pair["model"], "lex": pair["lex"], "srcvocab": pair["vocab"], "trgvocab": pair["vocab"]}
     mirror.add_pair("en", "zh-Hans", files)
     done = get(mirror, tmp_path, "en-zh")
-    assert done.returncode == DONE and json.loads((tmp_path / "en-zh-Hans/config.json").read_text())["target"] == "zh-Hans", done.stderr
+    assert done.returncode == DONE and json.loads((tmp_path / "en-zh-Hans/config.json")
+                                                  .read_text())["target"] == "zh-Hans", (done.stderr)
 
 
 def test_lists_and_what_is_not_there(mirror, pair, tmp_path):
     mirror.add_pair("de", "en", pair, version="3.1")
-    mirror.add_pair("it", "en", pair, version="3.0a1", filter_expression="env.channel == 'default' || env.channel == 'nightly'")
+    mirror.add_pair("it", "en", pair, version="3.0a1",
+                    filter_expression="env.channel == 'default' || env.channel == 'nightly'")
     mirror.add_pair("es", "en", {"model": pair["model"]})
     done = get(mirror, tmp_path, "--list")
-    assert done.returncode == DONE and [line.split()[0] for line in done.stdout.splitlines()] == ["de-en", "en-fr"], done.stdout
-    assert [line.split()[:2] for line in get(mirror, tmp_path, "--list", "-en").stdout.splitlines()] == [["de-en", "3.1"]]
+    assert done.returncode == DONE and [line.split()[0]
+                                        for line in done.stdout.splitlines()] == ["de-en", "en-fr"], (done.stdout)
+    assert ([line.split()[:2] for line in get(mirror, tmp_path, "--list", "-en").stdout.splitlines()]
+            == [["de-en", "3.1"]])
     assert get(mirror, tmp_path, "--list", "xx-").returncode == UNKNOWN
     done = get(mirror, tmp_path, "it-en")
     refused(done, UNKNOWN, "Mozilla's list has no model \"it-en\": alignd get --list shows", tmp_path)
@@ -205,7 +214,8 @@ def test_503_and_then_the_file(mirror, tmp_path):
     (m.other(b"x" * 100), REFUSED, "has 100 bytes, and the list says"),
     (m.endless, REFUSED, "sends more than the [0-9]+ bytes that the list says"),
     (m.drip, NETWORK, "sends less than 4096 bytes a second for 1 s"),
-    (m.redirect("file:///etc/passwd"), REFUSED, "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
+    (m.redirect("file:///etc/passwd"), REFUSED,
+     "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
     (m.redirect("ftp://example.org/model"), REFUSED, "only http:// and https://"),
     (m.redirect("http://10.0.0.1/model"), REFUSED, "leads to the private address 10.0.0.1: only --mirror may have one"),
     (m.redirect("http://169.254.169.254/latest"), REFUSED, "private address 169.254.169.254"),
@@ -234,7 +244,8 @@ def test_a_wrong_hash_is_refused(mirror, tmp_path):
 def test_a_wrong_hash_of_what_is_unpacked_is_refused(mirror, tmp_path):
     mirror.records[0]["decompressedHash"] = "0" * 64
     mirror.publish()
-    refused(get(mirror, tmp_path, "en-fr"), REFUSED, "unpacked, it has the SHA-256 [0-9a-f]{16}..., and the list says 0000", tmp_path)
+    refused(get(mirror, tmp_path, "en-fr"), REFUSED,
+            "unpacked, it has the SHA-256 [0-9a-f]{16}..., and the list says 0000", tmp_path)
 
 
 def test_a_compression_bomb_is_not_unpacked(mirror, tmp_path):
@@ -267,7 +278,8 @@ def test_a_mirror_behind_a_proxy(mirror, tmp_path):
 
 def test_the_port_of_a_proxy_opens_no_other_address(mirror, tmp_path):
     mirror.acts[mirror.paths["model"]] = [m.redirect("http://127.0.0.2:9/")]
-    refused(get(mirror, tmp_path, "en-fr", http_proxy="http://127.0.0.1:9", no_proxy="*"), REFUSED, "private address 127.0.0.2", tmp_path)
+    refused(get(mirror, tmp_path, "en-fr", http_proxy="http://127.0.0.1:9", no_proxy="*"), REFUSED,
+            "private address 127.0.0.2", tmp_path)
 
 
 def test_a_token_is_not_sent_to_a_mirror(mirror, tmp_path):
@@ -287,8 +299,10 @@ def test_a_token_is_not_sent_to_a_mirror(mirror, tmp_path):
 def everywhere(folder: Path, reply: Callable[[str, str], bytes]) -> Iterator[dict[str, str]]:
     """A proxy at which each host answers by itself, with the variables that lead there."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
-                    "-addext", "subjectAltName=DNS:huggingface.co,DNS:*.huggingface.co", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-days", "2", "-subj", "/CN=test",
+                    "-addext", "subjectAltName=DNS:huggingface.co,DNS:*.huggingface.co", "-keyout", key, "-out",
+                    certificate], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
 
@@ -314,11 +328,14 @@ def test_a_token_is_sent_to_the_hub_alone(tmp_path):
     def reply(host: str, head: str) -> bytes:
         sent.append((host, "Authorization: Bearer hf_secret" in head))
         first = host == "huggingface.co:443"
-        return b"HTTP/1.1 " + (b"302 Found\r\nLocation: https://cdn.huggingface.co/x" if first else b"404 No") + b"\r\nContent-Length: 0\r\n\r\n"
+        return b"HTTP/1.1 " + (b"302 Found\r\nLocation: https://cdn.huggingface.co/x" if first
+                               else b"404 No") + b"\r\nContent-Length: 0\r\n\r\n"
 
     with everywhere(tmp_path, reply) as proxied:
-        done = run("get", "hf:maker/model", "--into", tmp_path / "models", "--retries", "0", HF_TOKEN="hf_secret", **proxied)
-    assert done.returncode == UNKNOWN and sent[:2] == [("huggingface.co:443", True), ("cdn.huggingface.co:443", False)], (done.stderr, sent)
+        done = run("get", "hf:maker/model", "--into", tmp_path / "models", "--retries", "0", HF_TOKEN="hf_secret",
+                   **proxied)
+    assert done.returncode == UNKNOWN and sent[:2] == [("huggingface.co:443", True),
+                                                       ("cdn.huggingface.co:443", False)], (done.stderr, sent)
 
 
 def test_an_entity_tag_is_not_sent_back_with_control_characters(mirror, tmp_path):
@@ -379,14 +396,16 @@ def test_what_a_hub_says_does_not_reach_the_terminal_as_commands(mirror, tmp_pat
 def test_records_that_are_wrong_are_left_out(mirror, tmp_path, change, said):
     change(mirror.records[0])
     mirror.publish()
-    refused(get(mirror, tmp_path, "en-fr"), UNKNOWN, f"1 of its records cannot be used, the first: record 0: .*{said}", tmp_path)
+    refused(get(mirror, tmp_path, "en-fr"), UNKNOWN, f"1 of its records cannot be used, the first: record 0: .*{said}",
+            tmp_path)
 
 
 @pytest.mark.parametrize("text", [b"", b"<html>", b"[]", b'{"data": 5}', b'{"data": [1, null, {}]}'])
 def test_a_list_that_is_none(mirror, tmp_path, text):
     mirror.content[m.RECORDS] = text
     done = get(mirror, tmp_path, "en-fr")
-    assert done.returncode in (UNKNOWN, REFUSED, NETWORK) and mirror.url in done.stderr + mirror.url and "alignd:" in done.stderr
+    assert (done.returncode in (UNKNOWN, REFUSED, NETWORK) and mirror.url in done.stderr + mirror.url
+            and "alignd:" in done.stderr)
     mirror.acts[m.RECORDS] = [m.endless]
     refused(get(mirror, tmp_path, "en-fr"), REFUSED, "sends more than the 16777216 bytes that are allowed", tmp_path)
 
@@ -399,7 +418,8 @@ def test_nobody_listens(tmp_path):
 # ---- what a failure leaves ----
 
 @pytest.mark.parametrize("act", [
-    m.other(b""), m.other(b"<html>Log in</html>"), m.other(b'{"data": ['), m.other(b"[]"), m.other(b'{"data": []}'), m.other(b'{"data": [{}, null, 5]}'),
+    m.other(b""), m.other(b"<html>Log in</html>"), m.other(b'{"data": ['), m.other(b"[]"), m.other(b'{"data": []}'),
+    m.other(b'{"data": [{}, null, 5]}'),
     m.status(500), m.status(404), m.truncated(0.5), m.endless, m.redirect("file:///etc/passwd")])
 def test_a_refused_list_does_not_replace_the_good_one(mirror, tmp_path, act):
     listed = get(mirror, tmp_path, "--list")
@@ -410,10 +430,13 @@ def test_a_refused_list_does_not_replace_the_good_one(mirror, tmp_path, act):
 
 
 def test_a_refused_list_of_another_source_does_not_replace_the_good_one(mirror, pair, tmp_path):
-    index = [{"from_code": "en", "to_code": "fr", "package_version": "1.9", "code": "translate-en_fr", "type": "translate", "links": []}]
+    index = [{"from_code": "en", "to_code": "fr", "package_version": "1.9", "code": "translate-en_fr",
+              "type": "translate", "links": []}]
     kept = {"argos:": ("/argosopentech/argospm-index/main/index.json", json.dumps(index).encode(), ".argos.json"),
-            "hf:a/b": ("/api/models/a/b?blobs=true", json.dumps({"siblings": [{"rfilename": "model.safetensors"}]}).encode(), ".hf-a-b.json"),
-            "opus:en-fr": ("/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md", b"# opus-2020-01-01.zip\n* pre-processing: SentencePiece\n", ".opus-en-fr.md")}
+            "hf:a/b": ("/api/models/a/b?blobs=true",
+                       json.dumps({"siblings": [{"rfilename": "model.safetensors"}]}).encode(), ".hf-a-b.json"),
+            "opus:en-fr": ("/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md",
+                           b"# opus-2020-01-01.zip\n* pre-processing: SentencePiece\n", ".opus-en-fr.md")}
     for asked, (path, good, name) in kept.items():
         mirror.content[path] = good
         get(mirror, tmp_path, *(["--list"] if asked == "argos:" else []), asked)
@@ -435,7 +458,8 @@ def killed(mirror: m.Mirror, into: Path, pair: str, path: str) -> None:
     """alignd get, killed while it downloads this."""
     gate, asked = threading.Event(), len(mirror.asked)
     mirror.acts[path] = [m.held(gate), None]
-    process = subprocess.Popen([ALIGND, "get", pair, "--into", into, "--mirror", mirror.url], stderr=subprocess.DEVNULL, env=environment())
+    process = subprocess.Popen([ALIGND, "get", pair, "--into", into, "--mirror", mirror.url], stderr=subprocess.DEVNULL,
+                               env=environment())
     until(lambda: any(path in line for line in mirror.asked[asked:]), "the download")
     process.kill()
     process.wait()
@@ -444,7 +468,8 @@ def killed(mirror: m.Mirror, into: Path, pair: str, path: str) -> None:
 
 def test_what_a_killed_process_left_is_removed_by_the_next(mirror, pair, tmp_path):
     """But nothing of a process that is running, or of one that has kept files for its next try."""
-    paths = {target: mirror.add_pair("en", target, pair, version=f"3.{i}") for i, target in enumerate(("de", "es", "it", "pt"))}
+    paths = {target: mirror.add_pair("en", target, pair, version=f"3.{i}")
+             for i, target in enumerate(("de", "es", "it", "pt"))}
     killed(mirror, tmp_path, "en-fr", mirror.paths["model"])
     killed(mirror, tmp_path, "en-es", m.RECORDS)
     left = rests(tmp_path)
@@ -452,7 +477,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next(mirror, pair, tmp_pat
 
     gate = threading.Event()
     mirror.acts[paths["it"]["model"]] = [m.held(gate), None]
-    running = subprocess.Popen([ALIGND, "get", "en-it", "--into", tmp_path, "--mirror", mirror.url], stderr=subprocess.DEVNULL, env=environment())
+    running = subprocess.Popen([ALIGND, "get", "en-it", "--into", tmp_path, "--mirror", mirror.url],
+                               stderr=subprocess.DEVNULL, env=environment())
     until(lambda: any(paths["it"]["model"] in line for line in mirror.asked), "the download")
     mirror.acts[paths["pt"]["model"]] = [m.truncated(0.5)]
     assert get(mirror, tmp_path, "en-pt").returncode == NETWORK
@@ -490,7 +516,8 @@ def test_two_at_once_do_not_collide(mirror, tmp_path):
 def test_an_interrupt_leaves_what_can_be_resumed(mirror, tmp_path):
     gate, path = threading.Event(), mirror.paths["model"]
     mirror.acts[path] = [m.held(gate), None]
-    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url], stderr=subprocess.PIPE, text=True, env=environment())
+    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url],
+                               stderr=subprocess.PIPE, text=True, env=environment())
     part = tmp_path / ".get/en-fr/in/model.enfr.intgemm.alphas.bin.zst.part"
     while not part.exists() or part.stat().st_size == 0:
         time.sleep(0.01)
@@ -504,7 +531,8 @@ def test_an_interrupt_leaves_what_can_be_resumed(mirror, tmp_path):
 
 def test_a_terminal_sees_a_bar(mirror, tmp_path):
     leader, follower = pty.openpty()
-    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url], stdout=subprocess.DEVNULL, stderr=follower, env=environment())
+    process = subprocess.Popen([ALIGND, "get", "en-fr", "--into", tmp_path, "--mirror", mirror.url],
+                               stdout=subprocess.DEVNULL, stderr=follower, env=environment())
     os.close(follower)
     seen = b""
     while process.poll() is None or seen.count(b"importing") == 0:
@@ -513,16 +541,19 @@ def test_a_terminal_sees_a_bar(mirror, tmp_path):
         except OSError:
             break
     os.close(leader)
-    assert process.wait(60) == DONE and re.search(rb"en-fr \[#{24}\] 100 %  [0-9.]+ of [0-9.]+ MB, [0-9.]+ MB/s", seen), seen
+    assert process.wait(60) == DONE and re.search(rb"en-fr \[#{24}\] 100 %  [0-9.]+ of [0-9.]+ MB, [0-9.]+ MB/s",
+                                                  seen), (seen)
 
 
 def test_models_are_listed_and_removed(mirror, tmp_path):
     assert get(mirror, tmp_path, "en-fr").returncode == DONE
     done = run("models", "--models", tmp_path)
-    assert done.returncode == DONE and re.search(r"^en-fr +en-fr +mozilla +3\.0 +[0-9.]+ MB  MPL-2\.0$", done.stdout, re.M), done.stdout
+    assert done.returncode == DONE and re.search(r"^en-fr +en-fr +mozilla +3\.0 +[0-9.]+ MB  MPL-2\.0$", done.stdout,
+                                                 re.M), (done.stdout)
     done = run("remove", "de-en", "--models", tmp_path)
     assert done.returncode == UNKNOWN and "has no model \"de-en\"" in done.stderr
-    assert run("remove", "en-fr", "--models", tmp_path).returncode == DONE and [path.name for path in tmp_path.iterdir()] == [".get"]
+    assert (run("remove", "en-fr", "--models", tmp_path).returncode == DONE
+            and [path.name for path in tmp_path.iterdir()] == [".get"])
     assert run("models", ALIGND_MODELS=str(tmp_path)).stdout.count("\n") == 1
 
 
@@ -532,7 +563,8 @@ def home() -> Iterator[dict]:
     with tempfile.TemporaryDirectory() as folder:
         user = 65534 if os.geteuid() == 0 else os.geteuid()
         os.chown(folder, user, -1)
-        yield {"env": environment(HOME=folder), "user": user, "group": user, "extra_groups": []} if os.geteuid() == 0 else {"env": environment(HOME=folder)}
+        yield {"env": environment(HOME=folder), "user": user, "group": user,
+               "extra_groups": []} if os.geteuid() == 0 else {"env": environment(HOME=folder)}
 
 
 def names(url: str) -> dict[str, str]:
@@ -548,10 +580,13 @@ def test_downloaded_models_are_served_before_shipped_ones(mirror, pair, home):
     models = Path(home["env"]["HOME"]) / ".local/share/alignd/models"
     assert (models / "en-fr/config.json").exists() and (models / "en-cs/config.json").exists()
     listed = subprocess.run([ALIGND, "models"], capture_output=True, text=True, **home).stdout.splitlines()
-    assert [line.split()[:3] for line in listed if line.startswith("en-fr ")] == [["en-fr", "en-fr", "mozilla"], ["en-fr", "en-fr", "shipped"]]
-    source = subprocess.run([ALIGND, "translate", "--model", "en-cs"], input="a boy", capture_output=True, text=True, **home)
+    assert ([line.split()[:3] for line in listed if line.startswith("en-fr ")]
+            == [["en-fr", "en-fr", "mozilla"], ["en-fr", "en-fr", "shipped"]])
+    source = subprocess.run([ALIGND, "translate", "--model", "en-cs"], input="a boy", capture_output=True, text=True,
+                            **home)
     assert source.returncode == 0, source.stderr
-    daemon = subprocess.Popen([ALIGND, "--listen", "127.0.0.1:0", "--workers", "1"], stderr=subprocess.PIPE, text=True, **home)
+    daemon = subprocess.Popen([ALIGND, "--listen", "127.0.0.1:0", "--workers", "1"], stderr=subprocess.PIPE, text=True,
+                              **home)
     try:
         log = ""
         while "event=ready" not in log:
@@ -587,26 +622,32 @@ def test_the_variable_names_the_folder(mirror, tmp_path):
 def test_a_package_of_opus(mirror, tmp_path):
     opus(tmp_path / "made")
     package = opus_zip(tmp_path / "made", tmp_path / "package.zip").read_bytes()
-    sections = [("opus-2019-12-18.zip", "normalization + SentencePiece"), ("opus-2020-02-26.zip", "normalization + SentencePiece"),
+    sections = [("opus-2019-12-18.zip", "normalization + SentencePiece"),
+                ("opus-2020-02-26.zip", "normalization + SentencePiece"),
                 ("opus-2020-06-01.zip", "normalization + tokenization + BPE")]
-    card = "".join(f"# {name}\n\n* dataset: opus\n* model: transformer-align\n* pre-processing: {how}\n\n" for name, how in sections)
+    card = "".join(f"# {name}\n\n* dataset: opus\n* model: transformer-align\n* pre-processing: {how}\n\n"
+                   for name, how in sections)
     mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"] = card.encode()
     mirror.content["/OPUS-MT-models/en-fr/opus-2020-02-26.zip"] = package
     done = get(mirror, tmp_path / "models", "opus:en-fr")
-    assert done.returncode == DONE and "licence: CC BY 4.0" in done.stdout and "OPUS-MT, Language Technology" in done.stdout, done.stderr
+    assert done.returncode == DONE, done.stderr
+    assert "licence: CC BY 4.0" in done.stdout and "OPUS-MT, Language Technology" in done.stdout
     assert json.loads((tmp_path / "models/en-fr/origin.json").read_text())["version"] == "opus-2020-02-26"
     assert "is there already, version opus-2020-02-26" in get(mirror, tmp_path / "models", "opus:en-fr").stdout
     done = get(mirror, tmp_path / "models", "en-fr")
-    assert done.returncode == FAILED and "is there already, from opus:en-fr: give another --name, or remove it" in done.stderr
+    assert (done.returncode == FAILED
+            and "is there already, from opus:en-fr: give another --name, or remove it" in done.stderr)
 
     del mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"]  # then the container is listed
-    mirror.content["/OPUS-MT-models"] = json.dumps([{"name": "en-fr/opus-2020-02-26.zip", "bytes": len(package)}, {"name": "en-fr/opus-2020-02-26.test.txt"}]).encode()
+    mirror.content["/OPUS-MT-models"] = json.dumps([{"name": "en-fr/opus-2020-02-26.zip", "bytes": len(package)},
+                                                    {"name": "en-fr/opus-2020-02-26.test.txt"}]).encode()
     assert get(mirror, tmp_path / "listed", "opus:en-fr").returncode == DONE
     assert get(mirror, tmp_path / "listed", "opus:en-xx").returncode == UNKNOWN
 
 
 def test_a_package_of_opus_with_bpe_alone(mirror, tmp_path):
-    mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"] = b"# opus-2020-06-01.zip\n* pre-processing: normalization + tokenization + BPE\n"
+    mirror.content["/Helsinki-NLP/OPUS-MT-train/master/models/en-fr/README.md"] = (
+        b"# opus-2020-06-01.zip\n* pre-processing: normalization + tokenization + BPE\n")
     refused(get(mirror, tmp_path, "opus:en-fr"), UNKNOWN, "those with BPE files cannot be imported", tmp_path)
 
 
@@ -615,7 +656,8 @@ def hub(mirror: m.Mirror, folder: Path, repository: str) -> dict:
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         mirror.content[f"/{repository}/resolve/{'a' * 40}/{path.name}"] = content
-        lfs = {"lfs": {"sha256": m.digest(content), "size": len(content), "pointerSize": 130}} if path.suffix == ".safetensors" else {}
+        lfs = ({"lfs": {"sha256": m.digest(content), "size": len(content), "pointerSize": 130}}
+               if path.suffix == ".safetensors" else {})
         siblings.append({"rfilename": path.name, "size": len(content), **lfs})
     siblings.append({"rfilename": "../../evil", "size": 5})
     siblings.append({"rfilename": "rust_model.ot", "size": 5})
@@ -636,7 +678,8 @@ def test_a_repository_of_the_hub(mirror, tmp_path):
     assert get(mirror, tmp_path / "models", "hf:Helsinki-NLP/opus-mt-xx-yy").returncode == UNKNOWN
     info["siblings"] = [item for item in info["siblings"] if "safetensors" not in item["rfilename"]]
     mirror.content["/api/models/Helsinki-NLP/opus-mt-en-fr"] = json.dumps(info).encode()
-    refused(get(mirror, tmp_path / "other", "hf:Helsinki-NLP/opus-mt-en-fr"), REFUSED, "names neither model.safetensors", tmp_path / "other")
+    refused(get(mirror, tmp_path / "other", "hf:Helsinki-NLP/opus-mt-en-fr"), REFUSED,
+            "names neither model.safetensors", tmp_path / "other")
 
 
 def test_a_url(mirror, tmp_path):
@@ -663,7 +706,8 @@ def imports(into: Path, *arguments: str | Path, **more: str) -> subprocess.Compl
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Without those that name where and when it was imported."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("README.md", "origin.json", "manifest.json")}
+    return {path.name: path.read_bytes() for path in folder.iterdir()
+            if path.name not in ("README.md", "origin.json", "manifest.json")}
 
 
 @pytest.fixture
@@ -676,7 +720,8 @@ def package(mirror, tmp_path) -> str:
 
 def test_import_takes_the_url_of_an_archive(mirror, package, tmp_path):
     into = tmp_path / "a/models"
-    options = ("--from", "en", "--to", "fr", "--storage", "float16", "--max-source-tokens", "77", "--licence", "CC0-1.0")
+    options = ("--from", "en", "--to", "fr", "--storage", "float16", "--max-source-tokens", "77", "--licence",
+               "CC0-1.0")
     done = imports(into, package, *options)
     assert done.returncode == DONE and f"{into}/en-fr: " in done.stdout and "importing" in done.stderr, done.stderr
     assert [path.name for path in into.iterdir()] == ["en-fr"]
@@ -693,10 +738,13 @@ def test_import_takes_the_url_of_an_archive(mirror, package, tmp_path):
 
 
 def test_import_takes_urls_and_paths_together(mirror, pair, tmp_path):
-    mirror.content.update({"/x/model.enfr.intgemm.alphas.bin": pair["model"], "/x/vocab.spm": pair["vocab"], "/y/lex.50.50.enfr.s2t.bin": pair["lex"]})
+    mirror.content.update({"/x/model.enfr.intgemm.alphas.bin": pair["model"], "/x/vocab.spm": pair["vocab"],
+                           "/y/lex.50.50.enfr.s2t.bin": pair["lex"]})
     (tmp_path / "vocab.spm").write_bytes(pair["vocab"])
-    model, lex, vocab = (mirror.url + path for path in ("/x/model.enfr.intgemm.alphas.bin", "/y/lex.50.50.enfr.s2t.bin", "/x/vocab.spm?download=true"))
-    for into, paths in (("mixed", (model, tmp_path / "vocab.spm", lex)), ("all", (model, vocab, lex)), ("beside", (vocab, lex, model))):
+    model, lex, vocab = (mirror.url + path for path in ("/x/model.enfr.intgemm.alphas.bin", "/y/lex.50.50.enfr.s2t.bin",
+                                                        "/x/vocab.spm?download=true"))
+    for into, paths in (("mixed", (model, tmp_path / "vocab.spm", lex)), ("all", (model, vocab, lex)),
+                        ("beside", (vocab, lex, model))):
         mirror.asked.clear()
         done = imports(tmp_path / into, *paths)
         assert done.returncode == DONE and "a shortlist" in done.stdout, done.stderr
@@ -719,7 +767,8 @@ def test_import_downloads_a_url_once_and_keeps_equal_names_apart(mirror, pair, t
 @pytest.mark.parametrize("act, status, said", [
     (m.status(404), UNKNOWN, "the server answers 404"),
     (m.status(403), NETWORK, "the server answers 403"),
-    (m.redirect("file:///etc/passwd"), REFUSED, "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
+    (m.redirect("file:///etc/passwd"), REFUSED,
+     "redirects to file:///etc/passwd, and only http:// and https:// are followed"),
     (m.redirect("http://10.0.0.1/model"), REFUSED, "leads to the private address 10.0.0.1"),
     (m.other(b"PK\x03\x04 and no more"), UNREADABLE, "^alignd: opus-2020-02-26.zip: "),
     (m.other(b"not a model"), UNREADABLE, "^alignd: opus-2020-02-26.zip: is not a model"),
@@ -746,7 +795,9 @@ def test_import_refuses_before_it_downloads(mirror, package, tmp_path):
     done = imports(tmp_path / "models", package, tmp_path / "absent.spm")
     assert done.returncode == FAILED and "absent.spm: does not exist" in done.stderr
     done = imports(tmp_path / "models", package, "ftp://example.org/vocab.spm")
-    assert done.returncode == FAILED and "ftp://example.org/vocab.spm: is not a path: only http:// and https:// addresses are downloaded" in done.stderr
+    assert done.returncode == FAILED
+    assert ("ftp://example.org/vocab.spm: is not a path: only http:// and https:// addresses are downloaded"
+            in done.stderr)
     done = imports(tmp_path / "models", mirror.url + "/files/")
     assert done.returncode == REFUSED and "must end with the name of a file" in done.stderr
     assert mirror.asked == [] and not (tmp_path / "models").exists()
@@ -757,8 +808,8 @@ def test_two_imports_of_a_url_at_once_follow_each_other(mirror, package, tmp_pat
     mirror.acts["/files/opus-2020-02-26.zip"] = [m.held(gate), None]
 
     def start(name: str, until: str) -> subprocess.Popen:
-        process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models", "--name", name], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, env=environment())
+        process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models", "--name", name],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
         line = process.stderr.readline()
         assert until in line, line
         return process
@@ -774,7 +825,8 @@ def test_two_imports_of_a_url_at_once_follow_each_other(mirror, package, tmp_pat
 def test_an_interrupted_import_leaves_no_model(mirror, package, tmp_path):
     gate = threading.Event()
     mirror.acts["/files/opus-2020-02-26.zip"] = [m.held(gate)]
-    process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models"], stderr=subprocess.PIPE, text=True, env=environment())
+    process = subprocess.Popen([ALIGND, "import", package, "--into", tmp_path / "models"], stderr=subprocess.PIPE,
+                               text=True, env=environment())
     assert "from " + package in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130 and "interrupted" in process.stderr.read()
@@ -784,8 +836,10 @@ def test_an_interrupted_import_leaves_no_model(mirror, package, tmp_path):
 
 def test_an_argos_package_reaches_the_import(mirror, tmp_path):
     index = [{"package_version": version, "from_code": "en", "to_code": "es", "code": "translate-en_es",
-              "links": ["ipfs://x", f"https://argos-net.com/v1/translate-en_es-{version}.argosmodel"]} for version in ("1.0", "1.9", "1.10")]
-    index.append({"package_version": "1.0", "from_code": "en", "to_code": "zt", "code": "translate-en_zt", "links": ["ipfs://x"]})
+              "links": ["ipfs://x", f"https://argos-net.com/v1/translate-en_es-{version}.argosmodel"]}
+             for version in ("1.0", "1.9", "1.10")]
+    index.append({"package_version": "1.0", "from_code": "en", "to_code": "zt", "code": "translate-en_zt",
+                  "links": ["ipfs://x"]})
     mirror.content["/argosopentech/argospm-index/main/index.json"] = json.dumps(index).encode()
     mirror.content["/v1/translate-en_es-1.10.argosmodel"] = b"PK\x05\x06" + bytes(18)
     refused(get(mirror, tmp_path, "argos:en-es"), UNREADABLE, "en-es.argosmodel: ", tmp_path)

@@ -1,4 +1,5 @@
-"""The kernels of training on a GPU against PyTorch's own arithmetic; skipped where there is none, as on the machines that test every change."""
+"""The kernels of training on a GPU against PyTorch's own arithmetic;
+skipped where there is none, as on the machines that test every change."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Placeholders in the stream: what is hidden on both sides, where something is put in, that it is one <unk> each and guided; the schedule of a planned run; what
-follows a run."""
+"""Placeholders in the stream: what is hidden on both sides, where something is put in,
+that it is one <unk> each and guided; the schedule of a planned run; what follows a run."""
 
 from __future__ import annotations
 
@@ -27,20 +27,25 @@ H = hiding.HIDDEN
     ("%d of {count} files", "%d fichiers sur {count}", (f"{H} of {H} files", f"{H} fichiers sur {H}")),
     ("Flight AF-1234 leaves.", "Le vol AF-1234 part.", (f"Flight {H} leaves.", f"Le vol {H} part.")),
     ("Call 06 12 34 56 78.", "Appelez le 06 12 34 56 78.", (f"Call {H}.", f"Appelez le {H}.")),
-    ("Nice 👍🏽, room A4 in C++!", "Super 👍🏽, salle A4 en C++ !", (f"Nice {H}, room {H} in {H}!", f"Super {H}, salle {H} en {H} !")),
-    ("ISBN 978-3-16-148410-0, see [1] and /usr/bin/ls", "ISBN 978-3-16-148410-0, voir [1] et /usr/bin/ls", (f"ISBN {H}, see {H} and {H}", f"ISBN {H}, voir {H} et {H}")),
-    ("Run main() with FOO_BAR or --help", "Lancez main() avec FOO_BAR ou --help", (f"Run {H} with {H} or {H}", f"Lancez {H} avec {H} ou {H}")),
+    ("Nice 👍🏽, room A4 in C++!", "Super 👍🏽, salle A4 en C++ !",
+     (f"Nice {H}, room {H} in {H}!", f"Super {H}, salle {H} en {H} !")),
+    ("ISBN 978-3-16-148410-0, see [1] and /usr/bin/ls", "ISBN 978-3-16-148410-0, voir [1] et /usr/bin/ls",
+     (f"ISBN {H}, see {H} and {H}", f"ISBN {H}, voir {H} et {H}")),
+    ("Run main() with FOO_BAR or --help", "Lancez main() avec FOO_BAR ou --help",
+     (f"Run {H} with {H} or {H}", f"Lancez {H} avec {H} ou {H}")),
     ("In 1999 he was 25.", "En 1999 il avait 25 ans.", ("In 1999 he was 25.", "En 1999 il avait 25 ans.")),
     ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.", ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.")),
     ("See www.a.org.", "Voir notre site.", ("See www.a.org.", "Voir notre site.")),  # on one side alone
-    ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins.", ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins."))])
+    ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins.",
+     ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins."))])
 def test_what_the_server_always_hides(source: str, target: str, hidden: tuple[str, str]) -> None:
     one = hiding.always(noise.example(source, target, []))
     assert (one.source, one.target) == hidden
 
 
 def test_an_amount_is_hidden_as_a_whole() -> None:
-    for source, target in (("It costs $1,250.50 today.", "Cela coûte 1 250,50 $ today."), ("It costs €5 today.", "Cela coûte 5 € today.")):
+    for source, target in (("It costs $1,250.50 today.", "Cela coûte 1 250,50 $ today."),
+                           ("It costs €5 today.", "Cela coûte 5 € today.")):
         one = hiding.amounts(noise.example(source, target, []))
         assert (one.source, one.target) == (f"It costs {H} today.", f"Cela coûte {H} today.")
     two = noise.example("€5 or €6", "5 € ou 6 €", [])
@@ -49,9 +54,11 @@ def test_an_amount_is_hidden_as_a_whole() -> None:
 
 def test_what_is_put_in_stands_beside_a_word_and_its_translation() -> None:
     one = noise.example("The dog barks.", "Le chien aboie.", [(0, 0), (1, 1), (2, 2), (3, 3)])
-    seen = {(made.source, made.target) for made in (hiding.added(one, random.Random(seed), H) for seed in range(200)) if f"{H} {H}" not in made.source}
-    assert seen == {(f"{H} The dog barks.", f"{H} Le chien aboie."), (f"The dog barks. {H}", f"Le chien aboie. {H}"), (f"The {H} dog barks.", f"Le {H} chien aboie."),
-                    (f"The dog {H} barks.", f"Le chien {H} aboie."), (f"The dog barks {H}.", f"Le chien aboie {H}.")}
+    seen = {(made.source, made.target) for made in (hiding.added(one, random.Random(seed), H) for seed in range(200))
+            if f"{H} {H}" not in made.source}
+    assert (seen == {(f"{H} The dog barks.", f"{H} Le chien aboie."), (f"The dog barks. {H}", f"Le chien aboie. {H}"),
+                     (f"The {H} dog barks.", f"Le {H} chien aboie."),
+                     (f"The dog {H} barks.", f"Le chien {H} aboie."), (f"The dog barks {H}.", f"Le chien aboie {H}.")})
     made = hiding.added(one, random.Random(3), H)
     assert [made.source[slice(*span)] for span in made.source_words] == ["The", "dog", "barks", "."]
 
@@ -87,7 +94,8 @@ def test_a_planned_run_ends_with_a_small_rate() -> None:
 @pytest.mark.parametrize("language", ("fr", "de"))
 def test_slots_of_one_family_speak_of_one_thing(language: str) -> None:
     for seed in range(50):
-        source, target = slots.fill(("{food} and {the_food} cost {price}", "{some_food}, {the_food}: {price}"), ["en", language], random.Random(seed))
+        source, target = slots.fill(("{food} and {the_food} cost {price}", "{some_food}, {the_food}: {price}"),
+                                    ["en", language], random.Random(seed))
         word = source.split(" and ")[0].lower()
         assert source.split(" and ")[1].startswith(f"the {word} cost") and source[0].isupper()
         first, second = target.split(": ")[0].split(", ")
@@ -96,11 +104,13 @@ def test_slots_of_one_family_speak_of_one_thing(language: str) -> None:
 
 
 def test_french_and_german_articles() -> None:
-    flour, oil, eggs = (next(item for item in slots.FAMILY["food"] if item["food"]["en"] == name) for name in ("flour", "oil", "eggs"))
+    flour, oil, eggs = (next(item for item in slots.FAMILY["food"] if item["food"]["en"] == name)
+                        for name in ("flour", "oil", "eggs"))
     assert [item["some_food"]["fr"] for item in (flour, oil, eggs)] == ["de la farine", "de l'huile", "des œufs"]
     assert [item["of_food"]["fr"] for item in (flour, oil, eggs)] == ["de farine", "d'huile", "d'œufs"]
     umbrella = next(item for item in slots.FAMILY["item"] if item["item"]["en"] == "umbrella")
-    assert umbrella["an_item"] == {"en": "an umbrella", "fr": "un parapluie", "de": "einen Regenschirm"} and umbrella["this_item"]["de"] == "der Regenschirm"
+    assert (umbrella["an_item"] == {"en": "an umbrella", "fr": "un parapluie", "de": "einen Regenschirm"}
+            and umbrella["this_item"]["de"] == "der Regenschirm")
 
 
 @pytest.mark.parametrize("path", sorted(first_things.SECOND.glob("*.tsv")), ids=lambda path: path.stem)
@@ -113,13 +123,17 @@ def test_no_phrase_is_much_like_one_of_the_second_fifty(path: Path) -> None:
     typed = [set(re.findall(r"\w+", thing.text.lower())) for thing in things]
     for source, _ in mixture.phrases(pair, flip).pairs:
         words = set(re.findall(r"\w+", re.sub(r"\{\w+\}", "", source).lower()))
-        assert not [text for text in typed if words == text or len(text) > 2 and len(words & text) >= 0.75 * len(words | text)], source
+        assert not [text for text in typed if words == text or len(text) > 2
+                    and len(words & text) >= 0.75 * len(words | text)], source
 
 
 def test_the_steps_after_a_run_are_those_of_the_card(tmp_path: Path) -> None:
-    todo = finish.steps(tmp_path / "run", tmp_path / "fr-en", tmp_path / "data", tmp_path / "text", "en-fr", True, tmp_path / "en-fr", tmp_path / "alignd")
-    assert [step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "opaque", "quality", "report"]
-    assert [step.name for step in todo if "--flip" in step.arguments] == ["unknown", "head", "shortlist", "opaque", "quality", "report"]
+    todo = finish.steps(tmp_path / "run", tmp_path / "fr-en", tmp_path / "data", tmp_path / "text", "en-fr", True,
+                        tmp_path / "en-fr", tmp_path / "alignd")
+    assert ([step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "opaque", "quality",
+                                             "report"])
+    assert ([step.name for step in todo if "--flip" in step.arguments]
+            == ["unknown", "head", "shortlist", "opaque", "quality", "report"])
     assert todo[-1].arguments[-2:] == ["--compute", "int8"] and "--reverse" in todo[-1].arguments
     with pytest.raises(SystemExit, match="--from wrong goes on"):
         finish.run_step(finish.Step("wrong", ["weights.no_such_module"]))

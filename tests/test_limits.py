@@ -6,13 +6,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20}
-ROW = re.compile(r"^\| (?P<of>[^|]*) \| (?P<number>[\d,]+) ?(?P<unit>\w*) \|(?: [^|]* \|)? `(?P<name>\w+)`, (?P<file>\S+) \|$", re.M)
+ROW = re.compile(
+    r"^\| (?P<of>[^|]*) \| (?P<number>[\d,]+) ?(?P<unit>\w*) \|(?: [^|]* \|)? `(?P<name>\w+)`, (?P<file>\S+) \|$", re.M)
 
 
 def rows() -> list[dict[str, str]]:
     """Returns the rows of both tables, each with the keys of, number, unit, name and file."""
     documents = "server/documents/FORMATS.md", "weights/MODELS.md"
-    return [row.groupdict() for document in documents for row in ROW.finditer((ROOT / document).read_text().split("## Limits\n")[1])]
+    return [row.groupdict() for document in documents
+            for row in ROW.finditer((ROOT / document).read_text().split("## Limits\n")[1])]
 
 
 def value_of(name: str, source: str) -> int:

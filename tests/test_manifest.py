@@ -56,7 +56,8 @@ def test_missing_and_new_files_are_named(folder: Path) -> None:
 
 def test_command(folder: Path, tmp_path: Path) -> None:
     def run(*arguments: object) -> subprocess.CompletedProcess:
-        return subprocess.run([sys.executable, "-m", "weights.model.manifest", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-m", "weights.model.manifest", *map(str, arguments)], cwd=ROOT,
+                              capture_output=True, text=True)
 
     assert run(folder).returncode == 0 and run("--check", folder).returncode == 0
     (folder / "config.json").write_text("{}")

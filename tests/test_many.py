@@ -1,5 +1,5 @@
-"""Models of many languages: a random model of the structure of M2M-100 and NLLB-200, once as Hugging Face's folder and once as CTranslate2's, becomes the same model.
-Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
+"""Models of many languages: a random model of the structure of M2M-100 and NLLB-200, once as Hugging Face's folder and
+once as CTranslate2's, becomes the same model. Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ SPM = ROOT / "tests" / "data" / "tiny.en.spm"
 TEXT = "the cat is not here .\ni am at home\n"
 NLLB = ["deu_Latn", "eng_Latn", "fra_Latn", "rus_Cyrl", "zho_Hans"]
 M2M = ["__de__", "__en__", "__fr__", "__ru__", "__zh__"]
-CONFIG = {"model_type": "m2m_100", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
-          "decoder_ffn_dim": 64, "activation_function": "relu", "scale_embedding": True, "decoder_start_token_id": 2, "eos_token_id": 2, "num_beams": 5}
+CONFIG = {"model_type": "m2m_100", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
+          "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
+          "decoder_ffn_dim": 64, "activation_function": "relu", "scale_embedding": True, "decoder_start_token_id": 2,
+          "eos_token_id": 2, "num_beams": 5}
 
 
 def pieces() -> list[str]:
@@ -36,7 +38,8 @@ def pieces() -> list[str]:
 
 
 def positions(count: int, size: int) -> numpy.ndarray:
-    """Those that transformers' M2M100SinusoidalPositionalEmbedding gives to the tokens of a sentence: from 2 on. float32 [count, size]"""
+    """Those that transformers' M2M100SinusoidalPositionalEmbedding gives to the tokens of a sentence:
+    from 2 on. float32 [count, size]"""
     rates = numpy.exp(numpy.arange(size // 2) * -(numpy.log(10000) / (size // 2 - 1)))
     angles = numpy.arange(2, count + 2)[:, None] * rates
     return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], axis=1).astype(numpy.float32)
@@ -105,7 +108,8 @@ def save_weights(folder: Path, tensors: dict[str, numpy.ndarray], container: str
     names, files = list(tensors), [f"{stem}-0000{i}-of-00002.{ending}" for i in (1, 2)]
     for i, file in enumerate(files):
         save(folder / file, {key: tensors[key] for key in names[i::2]})
-    (folder / f"{name}.index.json").write_text(json.dumps({"weight_map": {key: files[i % 2] for i, key in enumerate(names)}}))
+    (folder / f"{name}.index.json").write_text(
+        json.dumps({"weight_map": {key: files[i % 2] for i, key in enumerate(names)}}))
 
 
 @pytest.fixture
@@ -119,7 +123,8 @@ def model() -> tuple[Shape, dict[str, numpy.ndarray]]:
     return shape, variables
 
 
-def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray], container: str, ids: bool = False) -> None:
+def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray], container: str,
+                      ids: bool = False) -> None:
     """ids: tokenizer_config.json gives the ids of the languages; otherwise their order does."""
     folder.mkdir(parents=True)
     languages = NLLB if kind == "nllb" else M2M
@@ -127,10 +132,13 @@ def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray]
     save_weights(folder, tensors, container)
     shutil.copy(SPM, folder / "sentencepiece.bpe.model")
     if kind == "m2m":
-        (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens_of(kind)[:4 + len(pieces())])}))
+        (folder / "vocab.json").write_text(
+            json.dumps({token: i for i, token in enumerate(tokens_of(kind)[:4 + len(pieces())])}))
     numbered = {str(i): {"content": token} for i, token in enumerate(tokens_of(kind)) if token in languages}
     (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": numbered} if ids else {}))
-    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": sorted(languages) if not ids else [{"content": token} for token in reversed(languages)]}))
+    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": sorted(languages)
+                                                                if not ids else [{"content": token}
+                                                                                 for token in reversed(languages)]}))
 
 
 def run(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess:
@@ -147,15 +155,19 @@ def imported(folder: Path, out: Path, *flags: str) -> str:
 
 def answers(client: Daemon, source: str, target: str) -> tuple[list[list[str]], list[float]]:
     """Tokens and scores of three hypotheses of each line."""
-    options = {"model": client.model, "source": source, "target": target, "beam_size": 3, "n_best": 3, "include": ["tokens"], "digits": 9, "verbatim": True}
+    options = {"model": client.model, "source": source, "target": target, "beam_size": 3, "n_best": 3,
+               "include": ["tokens"], "digits": 9, "verbatim": True}
     reply = client.request("/translate", options | {"text": TEXT.splitlines(), "split_sentences": False})
-    found = [hypothesis for translation in reply["translations"] for hypothesis in translation["sentences"][0]["hypotheses"]]
+    found = [hypothesis for translation in reply["translations"]
+             for hypothesis in translation["sentences"][0]["hypotheses"]]
     return [hypothesis["tokens"] for hypothesis in found], [hypothesis["score"] for hypothesis in found]
 
 
-@pytest.mark.parametrize(("kind", "container", "ids"), [("nllb", "model.safetensors", False), ("nllb", "model.safetensors, parts", True), ("m2m", "pytorch_model.bin", True),
-                                                        ("m2m", "pytorch_model.bin, parts", False)])
-def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], kind: str, container: str, ids: bool) -> None:
+@pytest.mark.parametrize(("kind", "container", "ids"),
+                         [("nllb", "model.safetensors", False), ("nllb", "model.safetensors, parts", True),
+                          ("m2m", "pytorch_model.bin", True), ("m2m", "pytorch_model.bin, parts", False)])
+def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], kind: str,
+                                    container: str, ids: bool) -> None:
     shape, variables = model
     shape.words = tokens_of(kind)
     write_model(tmp_path / "ct2", shape, variables=variables, decoder_start_token="</s>")
@@ -165,7 +177,8 @@ def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str
     said = imported(tmp_path / "hf", tmp_path / "models" / "hf")
     assert "it translates between 5 languages" in said
     models = tmp_path / "models"
-    with daemon(ALIGND, models / "hf", Variant("float32", ["--compute", "float32", "--model", str(models / "ct2")])) as url:
+    with daemon(ALIGND, models / "hf",
+                Variant("float32", ["--compute", "float32", "--model", str(models / "ct2")])) as url:
         for source, target in (("en", "fr"), ("zh-Hans" if kind == "nllb" else "zh", "de")):
             words, scores = answers(Daemon(url, "hf"), source, target)
             others, given = answers(Daemon(url, "ct2"), source, target)
@@ -173,7 +186,8 @@ def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str
             assert numpy.allclose(scores, given, atol=2e-4)
     configs = [json.loads((tmp_path / "models" / name / "config.json").read_text()) for name in ("ct2", "hf")]
     assert configs[0]["languages"] == configs[1]["languages"] and configs[1]["decoder"]["first_input"] == "eos"
-    assert (tmp_path / "models" / "hf" / "joint.vocab").read_text() == (tmp_path / "models" / "ct2" / "joint.vocab").read_text()
+    assert ((tmp_path / "models" / "hf" / "joint.vocab").read_text() == (tmp_path / "models" / "ct2" / "joint.vocab")
+            .read_text())
 
 
 def header_of(path: Path) -> dict:
@@ -197,13 +211,17 @@ def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.nda
     assert ", lists of languages" in imported(tmp_path / container, tmp_path / "models" / "m")
     folder, tokens = tmp_path / "models" / "m", tokens_of("nllb")
     config = json.loads((folder / "config.json").read_text())
-    assert {code: language["list"] for code, language in config["languages"].items()} == {"de": "Latn", "en": "Latn", "fr": "Latn", "ru": "Cyrl", "zh-Hans": "Hans"}
+    assert ({code: language["list"] for code, language in config["languages"].items()}
+            == {"de": "Latn", "en": "Latn", "fr": "Latn", "ru": "Cyrl", "zh-Hans": "Hans"})
     assert not config.get("defaults", {}).get("shortlist")  # the vocabulary is small
     languages = {tokens.index(token) for token in NLLB}
     for name in ("Latn", "Cyrl", "Hans"):
-        assert set(list_of(folder / "shortlist.safetensors", f"list.{name}")) == set(range(len(tokens))) - languages  # all pieces are plain letters
-    done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8", text=TEXT)
-    assert done.returncode == 0 and len(done.stdout.splitlines()) == 2 and not any(token in done.stdout for token in NLLB)
+        # All pieces are plain letters.
+        assert set(list_of(folder / "shortlist.safetensors", f"list.{name}")) == set(range(len(tokens))) - languages
+    done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8",
+               text=TEXT)
+    assert (done.returncode == 0 and len(done.stdout.splitlines()) == 2
+            and not any(token in done.stdout for token in NLLB))
     said = imported(tmp_path / container, tmp_path / "models" / "none", "--no-shortlist")
     assert "lists of languages" not in said and not (tmp_path / "models" / "none" / "shortlist.safetensors").exists()
     assert "list" not in json.loads((tmp_path / "models" / "none" / "config.json").read_text())["languages"]["de"]
@@ -220,7 +238,8 @@ def folder(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> Pat
 
 def counted(text: str) -> dict[int, int]:
     """How often each id is in the text."""
-    tokens, processor = tokens_of("nllb"), pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(SPM))
+    tokens, processor = tokens_of("nllb"), pytest.importorskip("sentencepiece").SentencePieceProcessor(
+        model_file=str(SPM))
     found = [tokens.index(piece) for piece in processor.encode(text, out_type=str) if piece in tokens]
     return {id: found.count(id) for id in set(found)}
 
@@ -232,7 +251,8 @@ def spelling() -> set[int]:
 
 def same_as_manifest(folder: Path) -> bool:
     files = json.loads((folder / "manifest.json").read_text())["files"]
-    return bool(files) and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"] for name, entry in files.items())
+    return (bool(files) and all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == entry["sha256"]
+                                for name, entry in files.items()))
 
 
 def test_counted_lists(folder: Path) -> None:
@@ -241,11 +261,13 @@ def test_counted_lists(folder: Path) -> None:
     done = run("shortlist", "--model", folder, "--to", "fra_Latn", "--share", "1", text=TEXT)  # an alias
     assert done.returncode == 0, done.stderr
     expected = set(counted(TEXT)) | spelling()
-    assert f"list.fr has {len(expected)} pieces: {len(counted(TEXT))} by their counts and" in done.stdout and "make up 100.0000 %" in done.stdout
+    assert (f"list.fr has {len(expected)} pieces: {len(counted(TEXT))} by their counts and" in done.stdout
+            and "make up 100.0000 %" in done.stdout)
     assert "lists are used with --shortlist" in done.stdout  # the vocabulary is small
     assert list_of(folder / "shortlist.safetensors", "list.fr") == sorted(expected)
     config = json.loads((folder / "config.json").read_text())
-    assert config["languages"]["fr"].pop("list") == "fr" and before["languages"]["fr"].pop("list") == "Latn" and config == before
+    assert (config["languages"]["fr"].pop("list") == "fr" and before["languages"]["fr"].pop("list") == "Latn"
+            and config == before)
     assert set(header_of(folder / "shortlist.safetensors")) == set(others) | {"list.fr"}
     assert same_as_manifest(folder) and "shortlist.safetensors" in (folder / "manifest.json").read_text()
     assert run("translate", "--model", folder, "--from", "en", "--to", "de", "--shortlist", text=TEXT).stdout == former
@@ -277,9 +299,11 @@ def test_shares_of_a_text(folder: Path) -> None:
 
 
 def test_texts_of_any_shape_are_counted(folder: Path, tmp_path: Path) -> None:
-    """Lines longer than a part, without blanks too; byte order marks, CR LF, blank lines, no line feed at the end; several files."""
+    """Lines longer than a part, without blanks too; byte order marks, CR LF, blank lines, no line feed at the end;
+    several files."""
     words = "thecatisnothereiamathome"
-    shapes = {"long": (TEXT.replace("\n", " ") * 5000).encode(), "unbroken": (words * 20000).encode(), "marked": b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").encode(),
+    shapes = {"long": (TEXT.replace("\n", " ") * 5000).encode(), "unbroken": (words * 20000).encode(),
+              "marked": b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").encode(),
               "open": TEXT.strip().encode(), "wide": "\u4e00\U0001f600".encode() * 30000 + b"\n" + TEXT.encode()}
     lists = {}
     for name, content in shapes.items():
@@ -290,7 +314,8 @@ def test_texts_of_any_shape_are_counted(folder: Path, tmp_path: Path) -> None:
         assert list_of(folder / "shortlist.safetensors", "list.fr") == lists[name]
     assert lists["long"] == lists["marked"] == lists["open"] == lists["wide"] == sorted(set(counted(TEXT)) | spelling())
     assert set(lists["unbroken"]) >= set(counted(words)) | spelling()
-    assert run("shortlist", "--model", folder, "--to", "fr", "--share", "1", tmp_path / "unbroken", tmp_path / "open").returncode == 0
+    assert (run("shortlist", "--model", folder, "--to", "fr", "--share", "1", tmp_path / "unbroken", tmp_path / "open")
+            .returncode == 0)
     assert set(list_of(folder / "shortlist.safetensors", "list.fr")) == set(lists["unbroken"]) | set(lists["open"])
 
 
@@ -302,12 +327,14 @@ def test_lists_are_made_at_the_same_time(folder: Path) -> None:
     if not ALIGND.exists():
         pytest.skip("alignd is not built")
     codes = ["de", "en", "fr", "ru", "zh-Hans"]
-    started = [subprocess.Popen([ALIGND, "shortlist", "--model", folder, "--to", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) for code in codes]
+    started = [subprocess.Popen([ALIGND, "shortlist", "--model", folder, "--to", code], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL) for code in codes]
     for process in started:
         process.communicate(TEXT.encode())
     assert [process.returncode for process in started] == [0] * len(codes)
     assert set(header_of(folder / "shortlist.safetensors")) == {"always", *(f"list.{code}" for code in codes)}
-    assert {code: language["list"] for code, language in json.loads((folder / "config.json").read_text())["languages"].items()} == {code: code for code in codes}
+    assert ({code: language["list"] for code, language in json.loads((folder / "config.json").read_text())["languages"]
+             .items()} == {code: code for code in codes})
     assert same_as_manifest(folder) and not list(folder.glob("*.new"))
     assert run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", text=TEXT).returncode == 0
 
@@ -322,14 +349,16 @@ def test_lists_are_made_at_the_same_time(folder: Path) -> None:
 ])
 def test_texts_that_cannot_be_counted(folder: Path, flags: list[str], text: str, message: str) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = subprocess.run([ALIGND, "shortlist", "--model", folder, *flags], input=text.encode(errors="surrogateescape"), capture_output=True)
+    done = subprocess.run([ALIGND, "shortlist", "--model", folder, *flags], input=text.encode(errors="surrogateescape"),
+                          capture_output=True)
     assert done.returncode == 1 and message in done.stderr.decode(), done.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_folders_that_get_no_list(folder: Path) -> None:
     done = run("shortlist", "--model", ROOT / "weights" / "en-fr", "--to", "fr", text=TEXT)
-    assert done.returncode == 1 and 'model "en-fr" has no languages: only a model of many languages has a list' in done.stderr
+    assert (done.returncode == 1
+            and 'model "en-fr" has no languages: only a model of many languages has a list' in done.stderr)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config))  # another file than the manifest lists
     done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
@@ -338,7 +367,8 @@ def test_folders_that_get_no_list(folder: Path) -> None:
     config["languages"]["de"]["list"] = "fr"
     (folder / "config.json").write_text(json.dumps(config))
     done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
-    assert done.returncode == 1 and "languages.de.list of config.json has the name of another language's list, fr" in done.stderr
+    assert (done.returncode == 1
+            and "languages.de.list of config.json has the name of another language's list, fr" in done.stderr)
     (folder / "shortlist.safetensors").write_bytes(b"short")
     done = run("shortlist", "--model", folder, "--to", "en", text=TEXT)
     assert done.returncode == 1 and "header: the file is too short" in done.stderr
@@ -352,15 +382,18 @@ def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) 
     assert not (tmp_path / "models" / "none" / "origin.json").exists()
     assert "licence: GPL-3.0\n" in imported(tmp_path / "hf", tmp_path / "models" / "named", "--licence", "GPL-3.0")
     (tmp_path / "hf" / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
-    assert "licence: CC BY-NC 4.0 (" in imported(tmp_path / "hf", tmp_path / "models" / "card", "--licence", "GPL-3.0")  # the card goes first
-    licences = {name: json.loads((tmp_path / "models" / name / "origin.json").read_text())["licence"] for name in ("named", "card")}
+    # The card goes first.
+    assert "licence: CC BY-NC 4.0 (" in imported(tmp_path / "hf", tmp_path / "models" / "card", "--licence", "GPL-3.0")
+    licences = {name: json.loads((tmp_path / "models" / name / "origin.json").read_text())["licence"]
+                for name in ("named", "card")}
     assert licences == {"named": "GPL-3.0", "card": "CC BY-NC 4.0"}
 
 
 def test_large_models_are_packed(tmp_path: Path) -> None:
     """A model of 34 million parameters. Its packed weights are its weights, and answers are the same."""
     generator = ROOT / "tests" / "bench" / "many_model.py"
-    subprocess.run([sys.executable, generator, tmp_path / "in", "--layers", "1", "--size", "512", "--filter", "512", "--heads", "8", "--words", "60000"], check=True)
+    subprocess.run([sys.executable, generator, tmp_path / "in", "--layers", "1", "--size", "512", "--filter", "512",
+                    "--heads", "8", "--words", "60000"], check=True)
     said = imported(tmp_path / "in", tmp_path / "models" / "packed", "--max-target-ratio", "1")
     plain = imported(tmp_path / "in", tmp_path / "models" / "plain", "--max-target-ratio", "1", "--no-pack")
     assert "packed-" not in plain and not list((tmp_path / "models" / "plain").glob("packed-*"))
@@ -369,7 +402,8 @@ def test_large_models_are_packed(tmp_path: Path) -> None:
         pytest.skip("OpenBLAS multiplies on this processor")
     assert len(list((tmp_path / "models" / "packed").glob("packed-int8-*.bin"))) == 1
     text = "".join((tmp_path / "in" / "source.txt").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
-    found = [run("translate", "--model", tmp_path / "models" / name, "--from", "en", "--to", "ru", "--shortlist=false", text=text) for name in ("packed", "plain")]
+    found = [run("translate", "--model", tmp_path / "models" / name, "--from", "en", "--to", "ru", "--shortlist=false",
+                 text=text) for name in ("packed", "plain")]
     assert found[0].returncode == 0 and found[0].stdout == found[1].stdout
 
 
@@ -397,13 +431,16 @@ def test_refusals(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]],
 @pytest.mark.parametrize(("file", "content", "message"), [
     ("special_tokens_map.json", {}, "name no tokens of languages"),
     ("special_tokens_map.json", {"additional_special_tokens": NLLB + [f"x{i}" for i in range(9)]}, "but the model has"),
-    ("tokenizer_config.json", {"added_tokens_decoder": {"4": {"content": "eng_Latn"}}}, "eng_Latn has the id 4, and so has"),
-    ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "eng_Latn"}}}, "'x' must be an id with its content"),
+    ("tokenizer_config.json", {"added_tokens_decoder": {"4": {"content": "eng_Latn"}}},
+     "eng_Latn has the id 4, and so has"),
+    ("tokenizer_config.json", {"added_tokens_decoder": {"x": {"content": "eng_Latn"}}},
+     "'x' must be an id with its content"),
     ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "must be the name of a file in the folder"),
     ("model.safetensors.index.json", {"weight_map": {"a": "other.safetensors"}}, "a is not in other.safetensors"),
     ("model.safetensors.index.json", {}, "has no weight_map"),
 ])
-def test_files_that_do_not_fit(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], file: str, content: dict, message: str) -> None:
+def test_files_that_do_not_fit(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], file: str, content: dict,
+                               message: str) -> None:
     shape, variables = model
     write_huggingface(tmp_path / "hf", "nllb", torch_names(variables, shape.layers), "model.safetensors")
     (tmp_path / "hf" / file).write_text(json.dumps(content))

@@ -1,4 +1,5 @@
-"""Tests of weights/training/methods.py: what each training method computes, and that a run with all of them resumes step for step."""
+"""Tests of weights/training/methods.py: what each training method computes, and that a run with all of them resumes
+step for step."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def test_scheduled_sampling_grows():
 
 def test_coverage_loss_by_hand():
     weights = torch.tensor([[[.5, .5], [.8, .2], [.1, .9]], [[1., .0], [.6, .4], [.0, 1.]]])
-    # first: min(.8, .5) + min(.2, .5) = .7; min(.1, 1.3) + min(.9, .7) = .8. second: its third step is padding; min(.6, 1) + min(.4, 0)
+    # first: min(.8, .5) + min(.2, .5) = .7; min(.1, 1.3) + min(.9, .7) = .8. second: its third step is padding; min(.6,
+    # 1) + min(.4, 0)
     real = torch.tensor([[True, True, True], [True, True, False]])
     assert methods.coverage_loss(weights, real).item() == pytest.approx(0.7 + 0.8 + 0.6)
 
@@ -80,8 +82,10 @@ def test_guided_loss_by_hand():
 
 def test_guide_covers_words_and_the_end_alone():
     guide = _methods(guided_attention=1.0).guide_of(PAIRS, torch.Size([2, 4, 4]))
-    assert guide[0].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 0]) and guide[0, 2, 3] == 1 and guide[0, :2, 3].sum() == 0
-    assert guide[1].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 1]) and guide[1, 3, 1] == 1 and guide[1, :3, 0].tolist() == [1, 1, 1]
+    assert (guide[0].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 0]) and guide[0, 2, 3] == 1
+            and guide[0, :2, 3].sum() == 0)
+    assert (guide[1].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 1]) and guide[1, 3, 1] == 1
+            and guide[1, :3, 0].tolist() == [1, 1, 1])
 
 
 @pytest.mark.parametrize("key", ["coverage_loss", "guided_attention"])
@@ -101,9 +105,11 @@ def test_coverage_loss_begins_where_the_recipe_says():
 
 
 def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: F811
-    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
+    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab",
+                                                    "target": "target.vocab"},
                                       "output": {"type": "characters", "character_embedding": 8}}
-    recipe["training"] |= {"vocabulary": 7, "epochs": 1, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    recipe["training"] |= {"vocabulary": 7, "epochs": 1, "scheduled_sampling": 0.8, "coverage_loss": 0.5,
+                           "guided_attention": 0.5, "guide": "lexical"}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
     assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
@@ -118,7 +124,8 @@ def test_every_method_trains_words_that_are_copied(tmp_path, out):
         text = "".join(f"say n{i} now\tn{i} now\n" for i in range(60))
         (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
     recipe = _copying_recipe(out)
-    recipe["training"] |= {"epochs": 2, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    recipe["training"] |= {"epochs": 2, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5,
+                           "guide": "lexical"}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     trainer = train.Trainer(tmp_path / "recipe.json", tmp_path, tmp_path / "run", False)
     assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
@@ -143,7 +150,8 @@ def test_guided_attention_is_learned():
 
 
 @pytest.mark.parametrize("edit, message", [
-    ({"scheduled_samplng": 0.1}, "training.scheduled_samplng: unknown key"), ({"corpus": "moon"}, "training.corpus: must be one of tsv, "),
+    ({"scheduled_samplng": 0.1}, "training.scheduled_samplng: unknown key"),
+    ({"corpus": "moon"}, "training.corpus: must be one of tsv, "),
     ({"guide": "moon"}, "training.guide: must be one of diagonal, lexical, aligner, got moon"),
 ])
 def test_recipe_refuses(corpus, tmp_path, edit, message):  # noqa: F811
@@ -183,7 +191,8 @@ def test_averaging_is_validated_and_exported(corpus, tmp_path, monkeypatch):  # 
     best = torch.load(tmp_path / "run" / "best.pt")["model"]
     assert validated == [trainer.average.module]
     for name, weight in trainer.model.state_dict().items():
-        assert torch.equal(best[name], trainer.average.module.state_dict()[name]) and not torch.equal(best[name], weight)
+        assert (torch.equal(best[name], trainer.average.module.state_dict()[name])
+                and not torch.equal(best[name], weight))
 
 
 @pytest.mark.parametrize("before, after, message", [(0.0, 0.1, "without averaging"), (0.1, 0.0, "with averaging")])
@@ -213,10 +222,12 @@ def test_embedding_deviation_scales_the_first_values_once(corpus, tmp_path, shar
 
 
 def test_subword_sampling_needs_pieces(corpus, tmp_path):  # noqa: F811
-    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"}}
+    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab",
+                                                    "target": "target.vocab"}}
     recipe["training"]["subword_sampling"] = 0.3
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
-    with pytest.raises(SystemExit, match="training.subword_sampling: needs tokenizer.type sentencepiece and output.type vocabulary"):
+    with pytest.raises(SystemExit, match="training.subword_sampling: needs tokenizer.type sentencepiece and "
+                                         "output.type vocabulary"):
         train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
 
 
@@ -230,8 +241,8 @@ def test_recipe_misses_a_key(tmp_path):
 
 def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F811
     recipe = copy.deepcopy(RECIPE)
-    recipe["training"] |= {"scheduled_sampling": 0.8, "subword_sampling": 0.1, "vocabulary": 27, "coverage_loss": 0.5, "guided_attention": 0.5,
-                           "guide": "lexical", "averaging": 0.1}
+    recipe["training"] |= {"scheduled_sampling": 0.8, "subword_sampling": 0.1, "vocabulary": 27, "coverage_loss": 0.5,
+                           "guided_attention": 0.5, "guide": "lexical", "averaging": 0.1}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     for name in ("train.tsv.gz", "valid.tsv.gz"):
         (tmp_path / name).write_bytes((corpus / name).read_bytes())

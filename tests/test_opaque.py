@@ -17,7 +17,8 @@ def test_symbols() -> None:
 
 
 def test_sentences_with_runs() -> None:
-    pairs = [("Tom sleeps.", "Tom dort."), ("Tom saw Mary.", "Tom a vu Mary."), ("I saw Bob.", "Je l'ai vu."), ("This is a long sentence.", "C'est long.")]
+    pairs = [("Tom sleeps.", "Tom dort."), ("Tom saw Mary.", "Tom a vu Mary."), ("I saw Bob.", "Je l'ai vu."),
+             ("This is a long sentence.", "C'est long.")]
     words, signs = opaque.with_runs(pairs, 5)
     assert words == [("www.abc.com sleeps.", "www.abc.com dort.")]
     assert signs == [("This is a long sentence. 😀", "C'est long. 😀")]
@@ -43,7 +44,8 @@ def test_what_comes_out_as_it_was_is_copied() -> None:
 def test_the_best_stand_in_is_written(tmp_path: Path) -> None:
     model = tmp_path / "en-fr"
     shutil.copytree("weights/en-fr", model)
-    pairs = [("I saw www.abc.com yesterday.", "J'ai vu www.abc.com hier."), ("www.abc.com is my friend.", "www.abc.com est mon ami.")]
+    pairs = [("I saw www.abc.com yesterday.", "J'ai vu www.abc.com hier."),
+             ("www.abc.com is my friend.", "www.abc.com est mon ami.")]
     found, all_found = opaque.best(ALIGND, model, "word", ("", "X"), pairs)
     assert set(all_found) == {"", "X"} and all_found[found] == max(all_found.values())
     opaque.write(model, {"copied": "", "word": found})

@@ -68,12 +68,16 @@ def test_the_table() -> None:
 def test_two_served_models(tmp_path: Path) -> None:
     (tmp_path / "multi30k").mkdir()
     for language in "en", "fr", "de":
-        (tmp_path / f"multi30k/test_2016_flickr.{language}.gz").write_bytes(gzip.compress(b"A boy plays.\nA dog runs.\nTwo men walk.\n"))
+        (tmp_path / f"multi30k/test_2016_flickr.{language}.gz").write_bytes(
+            gzip.compress(b"A boy plays.\nA dog runs.\nTwo men walk.\n"))
     for name, source, target in ("first", "fr", "en"), ("second", "en", "de"):
         shutil.copytree(ROOT / "tests/golden/luong-general-gru", tmp_path / name)
         config = tmp_path / name / "config.json"
-        config.write_text(json.dumps(json.loads(config.read_text()) | {"name": name, "source": source, "target": target}))
-    found = subprocess.run([sys.executable, "-m", "weights.evaluation.pivots", "--data", str(tmp_path), "--limit", "2", "--alignd", "build/alignd",
-                            str(tmp_path / "first"), str(tmp_path / "second")], cwd=ROOT, capture_output=True, text=True, check=True)
+        config.write_text(json.dumps(json.loads(config.read_text())
+                                     | {"name": name, "source": source, "target": target}))
+    found = subprocess.run([sys.executable, "-m", "weights.evaluation.pivots", "--data", str(tmp_path), "--limit", "2",
+                            "--alignd", "build/alignd",
+                            str(tmp_path / "first"), str(tmp_path / "second")], cwd=ROOT, capture_output=True,
+                           text=True, check=True)
     assert found.stdout.split("\n")[2].startswith("| fr → en → de | 2 | ")
 

@@ -1,4 +1,5 @@
-"""weights/evaluation/quality.py: features, what is right, fitting, the file and the card; and that the daemon computes what Python does."""
+"""weights/evaluation/quality.py: features, what is right, fitting, the file and the card;
+and that the daemon computes what Python does."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from weights.evaluation.client import Daemon, Variant, daemon
 
 ALIGND = Path("build/alignd")
 GOLDEN = Path("tests/golden")
-TEXTS = ["A boy plays in the snow.", "The dog runs.", "Where is the train station, and who has the old man's cat?", "zzyzx", "A 😀 in the snow."]
+TEXTS = ["A boy plays in the snow.", "The dog runs.", "Where is the train station, and who has the old man's cat?",
+         "zzyzx", "A 😀 in the snow."]
 
 
 def words(source: str, target: str, alignment: list[list[int]]) -> dict:
@@ -59,7 +61,8 @@ def test_area() -> None:
 
 REPORT = {"learned": 10, "measured": 20, "command": "python3 -m weights.evaluation.quality m --data DATA",
           "of": {"words": {"right": 0.5, "auc": 0.75, "ece": 0.01, "curve": [[7, 0.05, 0.1], [9, 0.95, 0.9]]}}}
-REGRESSIONS = {"words": numpy.array([0.4, -0.3, 0.2, -0.6, 0.9, 1.1], "<f4"), "sentence": numpy.array([0.3, -0.2, 0.1, 0.8, 0.5, -0.4], "<f4")}
+REGRESSIONS = {"words": numpy.array([0.4, -0.3, 0.2, -0.6, 0.9, 1.1], "<f4"),
+               "sentence": numpy.array([0.3, -0.2, 0.1, 0.8, 0.5, -0.4], "<f4")}
 
 
 def test_the_card_has_one_section(tmp_path: Path) -> None:
@@ -69,12 +72,15 @@ def test_the_card_has_one_section(tmp_path: Path) -> None:
         quality.write(tmp_path, REGRESSIONS, REPORT)
     text = card.read_text()
     assert text.count(quality_card.HEADING) == 1 and "0.90 of 9" in text
-    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Scores", quality_card.HEADING, "## Training"]
+    assert ([line for line in text.splitlines() if line.startswith("## ")]
+            == ["## Scores", quality_card.HEADING, "## Training"])
     assert text.endswith("## Training\n\nLong.\n") and "\n\n\n" not in text
     assert set(safetensors.read(tmp_path / quality_card.FILE)[0]) == {"words", "sentence"}
 
 
-@pytest.mark.parametrize("name", ["luong-general-gru", "alignment-luong-gru", "conditional-additive-gru", "transformer-ssru", "tokenizer-words", "copy", "tokenizer-characters", "luong-no-eos"])
+@pytest.mark.parametrize("name", ["luong-general-gru", "alignment-luong-gru", "conditional-additive-gru",
+                                  "transformer-ssru", "tokenizer-words", "copy", "tokenizer-characters",
+                                  "luong-no-eos"])
 @pytest.mark.skipif(not ALIGND.exists(), reason="make builds it")
 def test_the_daemon_computes_the_same(name: str, tmp_path: Path) -> None:
     if not (GOLDEN / name).exists():
@@ -86,14 +92,19 @@ def test_the_daemon_computes_the_same(name: str, tmp_path: Path) -> None:
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for body in {"strategy": "greedy"}, {"strategy": "beam", "beam_size": 4, "n_best": 3}:
             for text in TEXTS:
-                reply = client.request("/translate", {"text": text, "max_length": 30, "digits": 9, "include": [*quality.INCLUDE, "quality"], **body})
+                reply = client.request("/translate", {"text": text, "max_length": 30, "digits": 9,
+                                                      "include": [*quality.INCLUDE, "quality"], **body})
                 sentence = reply["translations"][0]["sentences"][0]
                 for hypothesis in sentence.get("hypotheses", [sentence]):
                     steps = quality.steps_of(hypothesis)
                     found = hypothesis["quality"]
-                    wanted = quality.probability(REGRESSIONS["words"], quality.word_features(steps, quality.words_of(hypothesis, len(steps.alignment))))
+                    wanted = quality.probability(REGRESSIONS["words"],
+                                                 quality.word_features(steps,
+                                                                       quality.words_of(hypothesis,
+                                                                                        len(steps.alignment))))
                     assert len(found["words"]) == len(hypothesis["words"]["target"])
                     assert numpy.allclose(found["words"], wanted, atol=2e-4)
-                    assert abs(found["sentence"] - quality.probability(REGRESSIONS["sentence"], quality.sentence_features(steps))) < 2e-4
+                    assert abs(found["sentence"] - quality.probability(REGRESSIONS["sentence"],
+                                                                       quality.sentence_features(steps))) < 2e-4
                     spread += found["words"]
     assert max(spread) - min(spread) > 0.01

@@ -1,7 +1,8 @@
 """weights/README.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
 
-The models are tiny random ones, packed as OPUS-MT, Hugging Face and Firefox pack theirs. With ALIGND_MARIAN_DATA=DIR, a folder with opus-align and student-ssru as
-weights.compare_marian reads them, also those, which must answer what Marian printed. Needs build/alignd.
+The models are tiny random ones, packed as OPUS-MT, Hugging Face and Firefox pack theirs. With ALIGND_MARIAN_DATA=DIR, a
+folder with opus-align and student-ssru as weights.compare_marian reads them, also those, which must answer what Marian
+printed. Needs build/alignd.
 """
 
 import gzip
@@ -19,13 +20,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from imported import ALIGND, command, into  # noqa: E402
-from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of, save_bin, shortlist, spm, with_multipliers  # noqa: E402
+from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of  # noqa: E402
+from test_convert_files import save_bin, shortlist, spm, with_multipliers  # noqa: E402
 from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 
 DATA = os.environ.get("ALIGND_MARIAN_DATA", "")
 with_program = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
 with_data = pytest.mark.skipif(not DATA, reason="ALIGND_MARIAN_DATA is not set")
-NUMBERS = [0.5, 1.5, 2.0, 0.25, -1.0, -2.0, 1.5, -1.25, 0.75, -0.5, 1.0, -2.0, 0.125]  # deviation, mean, coefficient, intercept
+# Deviation, mean, coefficient, intercept.
+NUMBERS = [0.5, 1.5, 2.0, 0.25, -1.0, -2.0, 1.5, -1.25, 0.75, -0.5, 1.0, -2.0, 0.125]
 PREPROCESS = "#!/bin/bash\nsed 's/，/,/g'\n"
 
 
@@ -50,7 +53,8 @@ def first_model(url: str) -> dict:
 
 def opus_zip(folder: Path, path: Path) -> Path:
     """What an OPUS-MT package has beside the model."""
-    (folder / "README.md").write_text("# opus-2020-02-26.zip\n\n* dataset: opus\n* model: transformer-align\n* source language(s): eng\n")
+    (folder / "README.md").write_text(
+        "# opus-2020-02-26.zip\n\n* dataset: opus\n* model: transformer-align\n* source language(s): eng\n")
     (folder / "preprocess.sh").write_text(PREPROCESS)
     (folder / "postprocess.sh").write_text("#!/bin/bash\n")
     (folder / "source.tcmodel").write_bytes(b"")
@@ -70,14 +74,18 @@ def unpacked(package: Path) -> Path:
 @with_program
 def test_an_opus_package_answers(tmp_path):
     opus(tmp_path / "made")
-    done = command(opus_zip(tmp_path / "made", tmp_path / "opus-2020-02-26.zip"), *into(tmp_path / "en-mul"), "--from", "en", "--to", "fr")
+    done = command(opus_zip(tmp_path / "made", tmp_path / "opus-2020-02-26.zip"), *into(tmp_path / "en-mul"), "--from",
+                   "en", "--to", "fr")
     assert done.returncode == 0, done.stderr
     card = (tmp_path / "en-mul/README.md").read_text()
-    assert "Licence: CC BY 4.0" in card and "Attribution: OPUS-MT, Language Technology at the University of Helsinki" in card
-    assert (tmp_path / "en-mul/LICENSE").exists() and "transformer-align" in (tmp_path / "en-mul/README.original.md").read_text()
+    assert ("Licence: CC BY 4.0" in card
+            and "Attribution: OPUS-MT, Language Technology at the University of Helsinki" in card)
+    assert ((tmp_path / "en-mul/LICENSE").exists() and "transformer-align" in (tmp_path / "en-mul/README.original.md")
+            .read_text())
     with serve(tmp_path / "en-mul") as url:
         model = first_model(url)
-        assert model["variants"] == ["fra"] and model["alignment"] == "attention" and model["limits"]["max_source_tokens"] == 512
+        assert (model["variants"] == ["fra"] and model["alignment"] == "attention"
+                and model["limits"]["max_source_tokens"] == 512)
         assert model["defaults"] == {"compute": "float32", "shortlist": False, "beam_size": 6, "length_penalty": 1}
         answer = ask(url, text="“What” did you… do？", target="fr", verbatim=True)
         assert answer["variant"] == "fra" and answer["translations"][0]["sentences"][0]["source_tokens"][0] == ">>fra<<"
@@ -113,7 +121,8 @@ def firefox(folder: Path, work: Path) -> Path:
     folder.mkdir()
     save_bin(work / "m.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
     parts = {"model.enfr.intgemm.alphas.bin": (work / "m.bin").read_bytes(), "vocab.enfr.spm": spm(),
-             "lex.50.50.enfr.s2t.bin": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50), "qualityModel.enfr.bin": quality_model()}
+             "lex.50.50.enfr.s2t.bin": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50),
+             "qualityModel.enfr.bin": quality_model()}
     for name, content in parts.items():
         (folder / (name + ".gz")).write_bytes(gzip.compress(content))
     (folder / "metadata.json").write_text("{}")
@@ -128,17 +137,20 @@ def test_a_firefox_pair_answers(tmp_path):
     assert "Licence: MPL-2.0" in card and "Attribution: Mozilla and the Bergamot project" in card
     with serve(tmp_path / "en-fr") as url:
         model = first_model(url)
-        assert model["defaults"] == {"compute": "int8", "shortlist": True, "beam_size": 1, "length_penalty": 1} and model["compute"] == "int8"
+        assert (model["defaults"] == {"compute": "int8", "shortlist": True, "beam_size": 1, "length_penalty": 1}
+                and model["compute"] == "int8")
         assert model["limits"]["max_target_ratio"] == 2 and model["limits"]["max_source_tokens"] == 128
         assert model["quality"] and model["alignment"] == "attention"
-        sentence = ask(url, text="What did you do?", include=["quality", "words", "tokens"])["translations"][0]["sentences"][0]
+        sentence = ask(url, text="What did you do?",
+                       include=["quality", "words", "tokens"])["translations"][0]["sentences"][0]
         assert len(sentence["quality"]["words"]) == len(sentence["words"]["target"])
         assert 0 <= sentence["quality"]["sentence"] <= 1
 
 
 @with_program
 def test_a_firefox_pair_needs_no_flags(tmp_path):
-    """Its defaults give, bit by bit, what --compute int8 --shortlist gives; in float32 and without the list every answer differs."""
+    """Its defaults give, bit by bit, what --compute int8 --shortlist gives;
+    in float32 and without the list every answer differs."""
     assert command(firefox(tmp_path / "enfr", tmp_path), *into(tmp_path / "en-fr")).returncode == 0
     texts = ["What did you do?", "A boy plays in the snow.", "The dog runs."]
     answers = {}
@@ -154,11 +166,12 @@ def test_a_firefox_pair_needs_no_flags(tmp_path):
 
 def test_flags_beat_what_files_say(tmp_path):
     opus(tmp_path / "package")
-    done = command(tmp_path / "package", *into(tmp_path / "out"), "--alignment", "untrained", "--preparation", "none", "--max-target-ratio", "2", "--max-source-tokens",
-                   "60")
+    done = command(tmp_path / "package", *into(tmp_path / "out"), "--alignment", "untrained", "--preparation", "none",
+                   "--max-target-ratio", "2", "--max-source-tokens", "60")
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert "its attention was not trained to align" in done.stdout and config["decoder"]["alignment_trained"] is False
-    assert "preparation" not in config["tokenizer"] and config["limits"] == {"max_source_tokens": 60, "max_target_ratio": 2}
+    assert ("preparation" not in config["tokenizer"]
+            and config["limits"] == {"max_source_tokens": 60, "max_target_ratio": 2})
 
 
 # ---- models that Marian trained ----
@@ -172,7 +185,8 @@ def first_lines(path: Path, count: int) -> list[str]:
 def test_the_sets_opus_package(tmp_path):
     theirs = Path(DATA) / "opus-align"
     (tmp_path / "made").mkdir()
-    for name, ours in (("model.npz", "opus.spm-spm.transformer-align.model1.npz.best-perplexity.npz"), ("vocab.yml", "opus.spm-spm.vocab.yml"),
+    for name, ours in (("model.npz", "opus.spm-spm.transformer-align.model1.npz.best-perplexity.npz"),
+                       ("vocab.yml", "opus.spm-spm.vocab.yml"),
                        ("source.spm", "source.spm"), ("target.spm", "target.spm"), ("decoder.yml", "decoder.yml")):
         shutil.copy(theirs / name, tmp_path / "made" / ours)
     (tmp_path / "made/LICENSE").write_text("Attribution 4.0 International\n")
@@ -180,7 +194,9 @@ def test_the_sets_opus_package(tmp_path):
     assert command(folder, *into(tmp_path / "en-fr")).returncode == 0
     with serve(tmp_path / "en-fr") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 20), split_sentences=False)["translations"]
-        best = [line for i in range(20) for line in [next(x for x in gzip.open(theirs / "out/beam6.norm1.p9.nbest.gz", "rt", encoding="utf-8") if x.startswith(f"{i} "))]]
+        best = [line for i in range(20)
+                for line in [next(x for x in gzip.open(theirs / "out/beam6.norm1.p9.nbest.gz", "rt", encoding="utf-8")
+                                  if x.startswith(f"{i} "))]]
         for answer, line in zip(answers, best):
             assert " ".join(answer["sentences"][0]["tokens"]) == line.split("|||")[1].strip()
 
@@ -192,7 +208,8 @@ def test_the_sets_huggingface_folder(tmp_path):
     done = command(theirs / "huggingface", *into(tmp_path / "en-fr"))
     assert done.returncode == 0, done.stderr
     with serve(tmp_path / "en-fr") as url:
-        answers = ask(url, text=first_lines(theirs / "input.txt", 20), split_sentences=False, strategy="greedy")["translations"]
+        answers = ask(url, text=first_lines(theirs / "input.txt", 20), split_sentences=False,
+                      strategy="greedy")["translations"]
         for answer, line in zip(answers, first_lines(theirs / "out/greedy.txt", 20)):
             assert " ".join(answer["sentences"][0]["tokens"]) == line
 
@@ -202,11 +219,14 @@ def test_the_sets_huggingface_folder(tmp_path):
 def test_the_sets_firefox_pair(tmp_path):
     theirs = Path(DATA) / "student-ssru"
     (tmp_path / "enfr").mkdir()
-    for name, ours in (("model.intgemm.alphas.bin", "model.enfr.intgemm.alphas.bin"), ("joint.spm", "vocab.enfr.spm"), ("lex.50.50.s2t.bin", "lex.50.50.enfr.s2t.bin")):
+    for name, ours in (("model.intgemm.alphas.bin", "model.enfr.intgemm.alphas.bin"), ("joint.spm", "vocab.enfr.spm"),
+                       ("lex.50.50.s2t.bin", "lex.50.50.enfr.s2t.bin")):
         (tmp_path / f"enfr/{ours}.gz").write_bytes(gzip.compress((theirs / name).read_bytes()))
     (tmp_path / "enfr/metadata.json").write_text("{}")
     assert command(tmp_path / "enfr", *into(tmp_path / "en-fr")).returncode == 0
     with serve(tmp_path / "en-fr") as url:
         answers = ask(url, text=first_lines(theirs / "input.txt", 64), split_sentences=False)["translations"]
-        printed = [line.removesuffix("</s>").strip() for line in first_lines(theirs / "out/bergamot.int8shiftAlphaAll.shortlist.txt", 64)]
-        assert sum(answer["text"] != line for answer, line in zip(answers, printed)) <= 4  # near-ties: weights.compare_bergamot
+        printed = [line.removesuffix("</s>").strip()
+                   for line in first_lines(theirs / "out/bergamot.int8shiftAlphaAll.shortlist.txt", 64)]
+        # Near-ties: weights.compare_bergamot.
+        assert sum(answer["text"] != line for answer, line in zip(answers, printed)) <= 4

@@ -1,4 +1,5 @@
-"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py), of the corpora and of weights/evaluation/results.py."""
+"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py),
+of the corpora and of weights/evaluation/results.py."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def test_exact_match_counts_words_not_spaces():
 
 
 @pytest.mark.parametrize("text, wanted", [
-    ("a b c d a b c d", True), ("a b c d e a b c", False), ("a a a a", False), ("a a a a a", True), ("", False), ("x a b c d y a b c d", True),
+    ("a b c d a b c d", True), ("a b c d e a b c", False), ("a a a a", False), ("a a a a a", True), ("", False),
+    ("x a b c d y a b c d", True),
 ])
 def test_repeats(text, wanted):
     assert scores.repeats(text) == wanted
@@ -53,19 +55,23 @@ def test_aer_by_hand():
     # A = {00, 11, 12}, S = {00, 22}, P = S and {11}: |A & S| = 1, |A & P| = 2, |A| + |S| = 5
     assert scores.aer([{(0, 0), (1, 1), (1, 2)}], [{(0, 0), (2, 2)}], [{(1, 1)}]) == pytest.approx(100 * (1 - 3 / 5))
     # sums over sentences, not a mean of rates: a second, perfect sentence with one link
-    assert scores.aer([{(0, 0), (1, 1), (1, 2)}, {(0, 0)}], [{(0, 0), (2, 2)}, {(0, 0)}], [{(1, 1)}, set()]) == pytest.approx(100 * (1 - 5 / 7))
+    assert (scores.aer([{(0, 0), (1, 1), (1, 2)}, {(0, 0)}], [{(0, 0), (2, 2)}, {(0, 0)}], [{(1, 1)}, set()])
+            == pytest.approx(100 * (1 - 5 / 7)))
     assert scores.aer([set()], [{(0, 0)}], [set()]) == 100.0
 
 
 # ---- well-formed outputs ----
 
 @pytest.mark.parametrize("language, good, bad", [
-    ("logical_form", "answer ( A , ( state ( A ) , next_to ( A , B ) , const ( B , stateid ( ohio ) ) ) )", "answer ( A , ( state ( A )"),
+    ("logical_form", "answer ( A , ( state ( A ) , next_to ( A , B ) , const ( B , stateid ( ohio ) ) ) )",
+     "answer ( A , ( state ( A )"),
     ("logical_form", "s0", ""),
     ("logical_form", "( lambda $0 e ( and ( state:t $0 ) ( loc:t $0 s0 ) ) )", "( lambda $0 e ( ) )"),
     ("logical_form", "( a ) ( b )", ") a ("),
-    ("sql", 'SELECT A.B FROM C AS A WHERE A.D = "san francisco" AND ( A.E > 3 OR NOT A.F IN ( SELECT G.H FROM G ) ) ;', "SELECT FROM C AS A ;"),
-    ("sql", "SELECT COUNT( DISTINCT A.B ) , MAX( A.C ) FROM A GROUP BY A.B ORDER BY AVG ( A.C ) DESC LIMIT 1 ;", "SELECT A.B FROM A WHERE ;"),
+    ("sql", 'SELECT A.B FROM C AS A WHERE A.D = "san francisco" AND ( A.E > 3 OR NOT A.F IN ( SELECT G.H FROM G ) ) ;',
+     "SELECT FROM C AS A ;"),
+    ("sql", "SELECT COUNT( DISTINCT A.B ) , MAX( A.C ) FROM A GROUP BY A.B ORDER BY AVG ( A.C ) DESC LIMIT 1 ;",
+     "SELECT A.B FROM A WHERE ;"),
     ("sql", "SELECT A.B / A.C FROM A , B", 'SELECT A.B FROM A WHERE A.C = "x ;'),
     ("sql", "SELECT * FROM A", "SELECT A.B FROM A ; A"),
     ("regex", r"\ b ( [ <LOW> ] ) & ( <M0> ) \ b", r"\ ( [ <LOW> ] )"),
@@ -79,7 +85,8 @@ def test_well_formed(language, good, bad):
     assert not wellformed.CHECKS[language](bad)
 
 
-# ---- Moses's tokens: lines of Multi30k and what its authors' own tokenised files have for them (there with &quot; and &apos;) ----
+# ---- Moses's tokens: lines of Multi30k and what its authors' own tokenised files have for them (there with &quot; and
+# &apos;) ----
 
 @pytest.mark.parametrize("language, text, wanted", [
     ("en", "A woman on a boat named \"El Corazon\" drops black weights into the water.",
@@ -89,11 +96,13 @@ def test_well_formed(language, good, bad):
     ("en", "A light-skinned man, high-five", "a light-skinned man , high-five"),
     ("de", "Ein Mann läuft an einem Schild vorbei, auf dem E.S.E. Electronics steht.",
      "ein mann läuft an einem schild vorbei , auf dem e.s.e. electronics steht ."),
-    ("de", "Eine Frau hält einen großen Scheck für \"Kids' Food Basket\".", "eine frau hält einen großen scheck für \" kids ' food basket \" ."),
+    ("de", "Eine Frau hält einen großen Scheck für \"Kids' Food Basket\".",
+     "eine frau hält einen großen scheck für \" kids ' food basket \" ."),
     ("de", "Ein kleiner Junge spielt bei McDonald's GameCube.", "ein kleiner junge spielt bei mcdonald ' s gamecube ."),
     ("de", "Zwei Mädchen (eine in Blau und die andere in Pink) liefern sich ein Rennen auf Rollschuhen.",
      "zwei mädchen ( eine in blau und die andere in pink ) liefern sich ein rennen auf rollschuhen ."),
-    ("de", "Ein Schild, auf dem steht: „Welcome“ – 1,5 km ...", "ein schild , auf dem steht : \" welcome \" - 1,5 km ..."),
+    ("de", "Ein Schild, auf dem steht: „Welcome“ – 1,5 km ...",
+     "ein schild , auf dem steht : \" welcome \" - 1,5 km ..."),
     ("fr", "L'homme n'est pas là", "l' homme n' est pas là"),
 ])
 def test_moses(language, text, wanted):
@@ -155,8 +164,10 @@ def test_everyday_gold_is_whole():
     gold = align.read_gold(Path("weights/gold/en-fr-everyday.tsv"))
     assert len(gold) == 100 and sum(len(g.sure) for g in gold) == 818 and sum(len(g.possible) for g in gold) == 239
     for g in gold:
-        assert all(i < len(g.source_words) and j < len(g.target_words) for i, j in g.sure | g.possible) and not g.sure & g.possible
-        assert all(text[b:e].strip() == text[b:e] for text, spans in ((g.source, g.source_words), (g.target, g.target_words)) for b, e in spans)
+        assert (all(i < len(g.source_words) and j < len(g.target_words) for i, j in g.sure | g.possible)
+                and not g.sure & g.possible)
+        assert all(text[b:e].strip() == text[b:e]
+                   for text, spans in ((g.source, g.source_words), (g.target, g.target_words)) for b, e in spans)
 
 
 @pytest.mark.parametrize("pair,sure,possible", [("en-de", 250, 40), ("en-fr", 232, 73)])
@@ -167,10 +178,12 @@ def test_gold_of_constructions_is_whole(pair, sure, possible):
     for g in gold:
         links = g.sure | g.possible
         assert not g.sure & g.possible
-        assert {i for i, _ in links} == set(range(len(g.source_words))) and {j for _, j in links} == set(range(len(g.target_words)))
+        assert ({i for i, _ in links} == set(range(len(g.source_words))) and {j for _, j in links}
+                == set(range(len(g.target_words))))
     for source, target, _, *texts, kind in (line.split("\t") for line in path.read_text().splitlines()):
         assert [source.replace(" ", ""), target.replace(" ", "")] == [text.replace(" ", "") for text in texts]
-        assert kind in ("phrasal", "perfect", "compound", "negation", "because", "question", "contraction", "reflexive", "modal", "future")
+        assert kind in ("phrasal", "perfect", "compound", "negation", "because", "question", "contraction", "reflexive",
+                        "modal", "future")
 
 
 def test_membership():
@@ -193,7 +206,8 @@ def test_word_matrix():
 
 
 def test_what_lies_on_the_end():
-    assert align.at_end([align.Seen([(0, 1)], [(0, 1), (1, 2)], numpy.array([[.9, .1], [.3, .7], [0, 1]]))]) == pytest.approx((40, 50))
+    assert (align.at_end([align.Seen([(0, 1)], [(0, 1), (1, 2)], numpy.array([[.9, .1], [.3, .7], [0, 1]]))])
+            == pytest.approx((40, 50)))
 
 
 def test_a_piece_of_two_words_is_shared():
@@ -255,7 +269,8 @@ def test_the_aligner_as_a_guide_finds_crossed_words():
     pairs = _crossed_pairs()
     aligned = lexicon.Aligned(pairs)
     matrices = [aligned.of(*pair) for pair in pairs]
-    right = [source[row.argmax()] + 10 == word for (source, target), matrix in zip(pairs, matrices) for word, row in zip(target, matrix) if row.any()]
+    right = [source[row.argmax()] + 10 == word for (source, target), matrix in zip(pairs, matrices)
+             for word, row in zip(target, matrix) if row.any()]
     assert len(right) > 1300 and sum(right) > 0.99 * len(right)
     assert all(total in (0, pytest.approx(1)) for matrix in matrices for total in matrix.sum(axis=1))
     assert aligned.of([0, 1], [99]).sum() == 0  # it was not among the pairs
@@ -280,21 +295,26 @@ def test_the_aligner_links_the_gold_sets_own_words():
 def test_rows_of_the_aligner_and_quoted_ones(tmp_path, monkeypatch):
     (tmp_path / "gold").mkdir()
     _gzip(tmp_path / "gold/dev.tsv.gz", ["a b\tx y\t0-0 1-1", "b a\tx y\t0-0 1-1"])
-    monkeypatch.setattr(results.mixture, "table", lambda pair: [results.mixture.Source(pair, name, name, "", 1.0, "", "") for name in ("one", "two")])
+    monkeypatch.setattr(results.mixture, "table",
+                        lambda pair: [results.mixture.Source(pair, name, name, "", 1.0, "", "")
+                                      for name in ("one", "two")])
     monkeypatch.setattr(results.mixture, "texts", lambda root, source: [(source.name, str(i)) for i in range(4)])
     learned_from: list = []
     monkeypatch.setattr(aligner, "align", lambda pairs, symmetry, program: learned_from.extend(pairs) or iter(
         ["0-0 1-1\t0-0 1-0", "0-1\t0-1"] + ["\t"] * (len(pairs) - 2)))
     path = tmp_path / "t.json"
-    path.write_text(json.dumps({"gold": ["gold"], "ways": [], "rows": [{"name": "own", "aligner": "gibbs", "pair": "en-fr", "sources": ["two"], "most": 3},
-                                                                       {"name": "theirs", "quoted": {"forward": {"gold": 7.0}}}]}))
+    path.write_text(json.dumps({"gold": ["gold"], "ways": [],
+                                "rows": [{"name": "own", "aligner": "gibbs", "pair": "en-fr", "sources": ["two"],
+                                          "most": 3},
+                                         {"name": "theirs", "quoted": {"forward": {"gold": 7.0}}}]}))
     table = tables.Table(path)
     options = results.Options(tmp_path, tmp_path, Path("build/alignd"), until=0.0)
     for row in table.rows:
         results.make(table, row, options)
     assert learned_from == [("a b", "x y"), ("b a", "x y"), ("two", "0"), ("two", "1"), ("two", "2")]
     own = table.finished["own"]["figures"]
-    assert own["forward"] == {"gold": pytest.approx(100 * (1 - 4 / 7))}  # 2 of 2 and 0 of 1 links are right, of 4 sure ones
+    # 2 of 2 and 0 of 1 links are right, of 4 sure ones.
+    assert own["forward"] == {"gold": pytest.approx(100 * (1 - 4 / 7))}
     assert own["intersection"] == {"gold": pytest.approx(100 * (1 - 2 / 6))}  # 1 of 1, 0 of 1
     assert table.finished["theirs"]["figures"] == {"forward": {"gold": 7.0}}
 
@@ -302,15 +322,19 @@ def test_rows_of_the_aligner_and_quoted_ones(tmp_path, monkeypatch):
 # ---- tables ----
 
 DEFINITION = {
-    "title": "T", "text": "About.", "sentence": "", "scores": ["exact match %"], "searches": {"greedy": {"strategy": "greedy"}}, "by_length": [1],
-    "recipe": {"format": 1, "name": "toy", "source": "en", "target": "fr", "encoder": {"cell": "gru", "embedding": 8, "hidden": 6},
-               "attention": {"score": "general"},
-               "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True, "readout_size": 8},
+    "title": "T", "text": "About.", "sentence": "", "scores": ["exact match %"],
+    "searches": {"greedy": {"strategy": "greedy"}}, "by_length": [1],
+    "recipe": {"format": 1, "name": "toy", "source": "en", "target": "fr",
+               "encoder": {"cell": "gru", "embedding": 8, "hidden": 6}, "attention": {"score": "general"},
+               "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True,
+                           "readout_size": 8},
                "output": {"tied": True},
-               "training": {"seed": 3, "corpus": "tsv", "vocabulary": 16, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01,
+               "training": {"seed": 3, "corpus": "tsv", "vocabulary": 16, "epochs": 2, "patience": 2,
+                            "batch_tokens": 300, "learning_rate": 0.01,
                             "warmup": 5, "dropout": 0.0, "label_smoothing": 0.0, "clip": 1.0}},
     "rows": [{"name": "gru", "set": {}}, {"name": "lstm", "set": {"encoder.cell": "lstm", "decoder.cell": "lstm"}},
-             {"name": "again", "of": "gru", "request": {"beam_size": 2}}, {"name": "strange", "set": {"decoder.style": "strange"}}],
+             {"name": "again", "of": "gru", "request": {"beam_size": 2}},
+             {"name": "strange", "set": {"decoder.style": "strange"}}],
 }
 
 
@@ -346,7 +370,8 @@ def _run(place: Path, monkeypatch, *flags: str) -> dict:
 def test_results_are_made_once_and_written(place, monkeypatch, capsys):
     rows = _run(place, monkeypatch)
     assert rows.keys() == {"gru", "lstm", "again"}
-    assert rows["gru"]["figures"] == {"greedy": {"exact match %": 100.0, "1-1 words": 0.0, "2- words": 100.0}} and rows["gru"]["epochs"] == 2
+    assert (rows["gru"]["figures"] == {"greedy": {"exact match %": 100.0, "1-1 words": 0.0, "2- words": 100.0}}
+            and rows["gru"]["epochs"] == 2)
     assert "table t, strange: skipped: decoder.style: must be one of" in capsys.readouterr().out
     assert len(list((place / "work").iterdir())) == 2  # "again" decodes with the model of "gru"
     text = (place / "RESULTS.md").read_text()
@@ -410,12 +435,15 @@ def test_results_end_with_the_budget_in_the_middle_of_a_row(place, monkeypatch, 
 def test_definitions_are_sound(table):
     assert len({row["name"] for row in table.rows}) == len(table.rows)
     assert set(table.definition.get("scores", [])) <= results.SCORES.keys()
-    assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys() | align.HEAD.keys() | align.TWO_HEADS.keys()
+    assert (set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys() | align.HEAD.keys()
+            | align.TWO_HEADS.keys())
     for row in table.rows:
         if "recipe" in table.definition:
             training = table.recipe(row)["training"]
-            assert training["corpus"] in data.CORPORA if "pair" not in training else training.keys() <= broad.DEFAULTS.keys()
-            assert set(training.get("sources", [])) <= {source.name for source in mixture.table(training.get("pair", ""))}
+            assert (training["corpus"] in data.CORPORA if "pair" not in training else training.keys()
+                    <= broad.DEFAULTS.keys())
+            assert set(training.get("sources", [])) <= {source.name
+                                                        for source in mixture.table(training.get("pair", ""))}
             reason = tables.refusal(table, row)
             assert reason is None or ":" in reason
             assert not (reason or "").startswith("tokenizer.")

@@ -1,4 +1,5 @@
-"""docker/sbom.py: the list of an image is what tests/check_sbom.py asks for, the same for the same image, and a lack is found."""
+"""docker/sbom.py: the list of an image is what tests/check_sbom.py asks for, the same for the same image,
+and a lack is found."""
 
 import json
 import sys
@@ -41,11 +42,13 @@ def image(tmp_path: Path) -> Path:
     (tmp_path / "var/lib/dpkg/status").write_text(STATUS)
     terms = tmp_path / "usr/share/doc/libexample1/copyright"
     terms.parent.mkdir(parents=True)
-    terms.write_text("Files: *\nLicense: LGPL-2.1+\n\nFiles: debian/*\nLicense: Expat\n\nLicense: Expat\n Permission is hereby granted\n")
+    terms.write_text("Files: *\nLicense: LGPL-2.1+\n\nFiles: debian/*\nLicense: Expat\n\nLicense: Expat\n Permission "
+                     "is hereby granted\n")
     model = tmp_path / "usr/share/alignd/xx-yy"
     model.mkdir(parents=True)
     (model / "model.safetensors").write_bytes(b"weights")
-    (model / "README.md").write_text("# X to Y\n\n## Data and licence\n\nTatoeba, CC BY 2.0 FR.\n\n## Limits\n\nMany.\n")
+    (model / "README.md").write_text(
+        "# X to Y\n\n## Data and licence\n\nTatoeba, CC BY 2.0 FR.\n\n## Limits\n\nMany.\n")
     return tmp_path
 
 

@@ -1,4 +1,5 @@
-"""weights/training/shortlist.py: alignment, choice, measurement and the file, on a tiny corpus with a model that has not learnt anything."""
+"""weights/training/shortlist.py: alignment, choice, measurement and the file,
+on a tiny corpus with a model that has not learnt anything."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def model() -> Model:
 
 def _pairs(count: int = 20) -> list[shortlist.Pair]:
     values = numpy.random.default_rng(4)
-    return [(values.integers(3, SOURCES, values.integers(1, 5)).tolist() + [EOS], values.integers(3, TARGETS, values.integers(1, 6)).tolist())
+    return [(values.integers(3, SOURCES, values.integers(1, 5)).tolist() + [EOS],
+             values.integers(3, TARGETS, values.integers(1, 6)).tolist())
             for _ in range(count)]
 
 
@@ -74,11 +76,13 @@ def test_candidates_begin_with_the_reference(model):
 
 
 def _links(sentences: list[tuple[list[int], list[int]]], attention: list[float] | None = None) -> Links:
-    """Each sentence's targets as the only candidates, each linked to all its sources, evenly unless `attention` says how."""
+    """Each sentence's targets as the only candidates, each linked to all its sources,
+    evenly unless `attention` says how."""
     sources = numpy.array([s for source, target in sentences for _ in target for s in source], numpy.int32)
     lengths = numpy.array([len(source) for source, target in sentences for _ in target])
     candidates = numpy.array([[t] for _, target in sentences for t in target], numpy.int32)
-    return Links(sources, numpy.array(attention or 1 / numpy.repeat(lengths, lengths), numpy.float32), lengths, candidates)
+    return Links(sources, numpy.array(attention or 1 / numpy.repeat(lengths, lengths), numpy.float32), lengths,
+                 candidates)
 
 
 def test_alignment_explains_away():
@@ -111,8 +115,10 @@ def test_always_holds_the_most_frequent_and_the_end():
 
 
 def test_measure():
-    lists = Shortlist(numpy.array([EOS, 5], numpy.int32), numpy.array([0, 0, 0, 0, 2, 2]), numpy.array([7, 8], numpy.int32))
-    result = shortlist.measure(lists, [([3, EOS], [7, 9]), ([4, 3], [5])], own=[[7, 8, EOS], [6, 5]], vocabulary=TARGETS)
+    lists = Shortlist(numpy.array([EOS, 5], numpy.int32), numpy.array([0, 0, 0, 0, 2, 2]),
+                      numpy.array([7, 8], numpy.int32))
+    result = shortlist.measure(lists, [([3, EOS], [7, 9]), ([4, 3], [5])], own=[[7, 8, EOS], [6, 5]],
+                               vocabulary=TARGETS)
     assert result == {"size": 4, "same": 0.5, "reference": 4 / 5, "greedy": 4 / 5}
 
 

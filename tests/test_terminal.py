@@ -1,6 +1,7 @@
 """No command lets a terminal obey what a file or a server says: python3 -m pytest -q tests/test_terminal.py
 
-Names, licences, vocabularies and lists here hold escape sequences; each command shows them as \\u001b. Needs build/alignd; no test needs a network.
+Names, licences, vocabularies and lists here hold escape sequences; each command shows them as \\u001b. Needs
+build/alignd; no test needs a network.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def shown(done: subprocess.CompletedProcess, what: str = SHOWN) -> None:
 
 
 def run(*arguments: str | Path, given: str = "", **more: str) -> subprocess.CompletedProcess:
-    return subprocess.run([ALIGND, *arguments], input=given, capture_output=True, text=True, timeout=120, env=environment(**more))
+    return subprocess.run([ALIGND, *arguments], input=given, capture_output=True, text=True, timeout=120,
+                          env=environment(**more))
 
 
 @pytest.fixture
@@ -41,7 +43,8 @@ def folder(tmp_path) -> Path:
     shutil.copytree("weights/en-fr", model, ignore=shutil.ignore_patterns("manifest.json", "packed*"))
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps({**config, "name": RED}))
-    (model / "origin.json").write_text(json.dumps({"from": "url", "asked": f"http://x/{RED}", "version": RED, "licence": RED, "attribution": RED}))
+    (model / "origin.json").write_text(json.dumps({"from": "url", "asked": f"http://x/{RED}", "version": RED,
+                                                   "licence": RED, "attribution": RED}))
     return model
 
 
@@ -93,9 +96,11 @@ def test_import_reports_what_files_say(tmp_path):
     size = len(pieces_of())
     save_bin(tmp_path / "model.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
     (tmp_path / "vocab.spm").write_bytes(spm())
-    (tmp_path / "decoder.yml").write_text(f'models: [model.bin]\nvocabs: [vocab.spm, vocab.spm]\ngemm-precision: "{RED}\\nlicence: MIT"\n'
-                                          .replace("\x1b", "\\e").replace("\x9b", "\\x9b"))
-    done = run("import", tmp_path, "--into", tmp_path / "out", "--from", "en", "--to", "fr", "--licence", RED + "\nb: packed")
+    (tmp_path / "decoder.yml").write_text(
+        f'models: [model.bin]\nvocabs: [vocab.spm, vocab.spm]\ngemm-precision: "{RED}\\nlicence: MIT"\n'
+        .replace("\x1b", "\\e").replace("\x9b", "\\x9b"))
+    done = run("import", tmp_path, "--into", tmp_path / "out", "--from", "en", "--to", "fr", "--licence",
+               RED + "\nb: packed")
     shown(done)
     assert done.returncode == 0 and not re.search("^(licence: MIT|b: packed)", done.stdout, re.M), done
 
@@ -116,12 +121,14 @@ def test_modes_that_decode(folder, tmp_path, command):
 def test_notes_on_documents(tmp_path):
     document = tmp_path / f"{RED}.srt"
     document.write_bytes("1\n00:00:01,000 --> 00:00:02,000\nThe café is open.\n".encode("latin-1"))
-    shown(run("translate", "--model", "weights/en-fr", document, "--output", tmp_path / "out"), f"{SHOWN}.srt: line 1: the file is not UTF-8")
+    shown(run("translate", "--model", "weights/en-fr", document, "--output", tmp_path / "out"),
+          f"{SHOWN}.srt: line 1: the file is not UTF-8")
     shown(run("translate", "--model", "weights/en-fr", tmp_path / f"missing{RED}.txt"))
 
 
 def test_a_translation_is_as_it_is():
-    assert "\x1b[31m" in run("translate", "--model", "weights/en-fr", "--protect", "\x1b[31m", given="Hello \x1b[31m there.\n").stdout
+    assert "\x1b[31m" in run("translate", "--model", "weights/en-fr", "--protect", "\x1b[31m",
+                             given="Hello \x1b[31m there.\n").stdout
 
 
 def test_options_and_keys(tmp_path):
@@ -137,5 +144,6 @@ def test_the_daemon(folder):
     broken.mkdir()
     (broken / "config.json").write_text(f'{{"{RED}": 1}}')
     for form in ("text", "json"):
-        shown(run("--models", folder.parent, "--default-model", f"x{RED}", "--listen", "127.0.0.1:0", "--log-format", form))
+        shown(run("--models", folder.parent, "--default-model", f"x{RED}", "--listen", "127.0.0.1:0", "--log-format",
+                  form))
         shown(run("--models", folder.parent, "--listen", f"unix:/nowhere/{RED}", "--log-format", form))

@@ -27,7 +27,8 @@ def heads(size: int, count: int) -> Heads:
 @torch.no_grad()
 @pytest.mark.parametrize("training", (False, True))
 def test_self_attention_by_hand(training):
-    """Three numbers a token, two tokens; queries, keys and values of two numbers (a third stays zero, which the scale makes up for)."""
+    """Three numbers a token, two tokens; queries, keys and values of two numbers (a third stays zero, which the scale
+    makes up for)."""
     tokens = torch.tensor([[[1.0, 0, 1], [0, 2, 0]]])
     attention = heads(3, 1).train(training)
     for linear in (attention.query, attention.key, attention.value, attention.output):
@@ -37,7 +38,8 @@ def test_self_attention_by_hand(training):
     attention.key.weight[:2] = torch.tensor([[0.0, 1, 0], [1, 0, 1]])
     attention.value.weight[:2] = torch.tensor([[0.0, 1, 1], [1, 0, 1]])
     attention.output.weight.copy_(torch.eye(3))
-    y, weights = attention.look(tokens, attention.key(tokens), attention.value(tokens), torch.ones(1, 1, 2, dtype=torch.bool))
+    y, weights = attention.look(tokens, attention.key(tokens), attention.value(tokens),
+                                torch.ones(1, 1, 2, dtype=torch.bool))
     e = torch.tensor([[2.0, 2], [0, 4]]) / 2**0.5
     torch.testing.assert_close(weights[0, 0], torch.softmax(e, dim=-1))
     torch.testing.assert_close(weights[0, 0], torch.tensor([[0.5, 0.5], [0.0558, 0.9442]]), atol=1e-4, rtol=0)
@@ -76,14 +78,16 @@ def test_slopes():
 def test_steps_and_company(case):
     """What is taught at once is what single steps give, and neither depends on the sentences beside."""
     torch.manual_seed(3)
-    model = Model(case.config, 20, 20, characters=20 if case.config["output"]["type"] == "characters" else 0).double().eval()
+    model = Model(case.config, 20, 20, characters=20 if case.config["output"]["type"] == "characters"
+                  else 0).double().eval()
     source, lengths = torch.randint(3, 20, (3, 7)), torch.tensor([7, 4, 6])
     inputs = torch.randint(3, 20, (3, 5))
     words = torch.randint(3, 20, (3, 7)) if model.output.copies else None
     memory, start = model.encode(source, lengths, words)
     together = model.teach(inputs, start, memory)
     for row in range(3):
-        alone, begin = model.encode(source[row:row + 1, :lengths[row]], lengths[row:row + 1], None if words is None else words[row:row + 1, :lengths[row]])
+        alone, begin = model.encode(source[row:row + 1, :lengths[row]], lengths[row:row + 1], None if words is None
+                                    else words[row:row + 1, :lengths[row]])
         taught, state = model.teach(inputs[row:row + 1], begin, alone), begin
         torch.testing.assert_close(taught.readouts[0], together.readouts[row])
         torch.testing.assert_close(taught.weights[0], together.weights[row, :, :lengths[row]])
@@ -93,7 +97,9 @@ def test_steps_and_company(case):
             torch.testing.assert_close(reads.weights[0, 0], taught.weights[0, i])
 
 
-@pytest.mark.parametrize("case", [case for case in TRANSFORMERS if not Model(case.config, 20, 20, characters=20).output.copies], ids=lambda case: case.name)
+@pytest.mark.parametrize("case",
+                         [case for case in TRANSFORMERS if not Model(case.config, 20, 20, characters=20).output.copies],
+                         ids=lambda case: case.name)
 def test_training_computes_the_same(case, monkeypatch):
     """In C what PyTorch computes, and every gradient; those of the attention, too."""
     torch.manual_seed(3)
@@ -119,8 +125,10 @@ def test_training_computes_the_same(case, monkeypatch):
 
 def test_every_row_has_a_case():
     """Of mixers, activations, norms and positions, and both kinds of hybrids."""
-    sections = [section for case in TRANSFORMERS for section in (case.config["encoder"], case.config["decoder"]) if "heads" in section]
-    for key, values in (("mixer", transformer.MIXERS), ("activation", transformer.ACTIVATIONS), ("norm", ("post", "pre")),
+    sections = [section for case in TRANSFORMERS for section in (case.config["encoder"], case.config["decoder"])
+                if "heads" in section]
+    for key, values in (("mixer", transformer.MIXERS), ("activation", transformer.ACTIVATIONS),
+                        ("norm", ("post", "pre")),
                         ("positions", configuration.SECTIONS["encoder"]["positions"].allowed)):
         assert {section[key] for section in sections if key in section} == set(values)
     pairs = {(case.config["encoder"]["type"], case.config["decoder"]["style"]) for case in TRANSFORMERS}
@@ -128,7 +136,8 @@ def test_every_row_has_a_case():
 
 
 def test_guided_attention_trains_the_shown_head():
-    """Its loss reaches the queries of the layer that is shown, and of its head alone; the last layer's it does not reach."""
+    """Its loss reaches the queries of the layer that is shown, and of its head alone;
+    the last layer's it does not reach."""
     case = next(case for case in TRANSFORMERS if case.name == "transformer-alignment-layer")
     settings = methods.DEFAULTS | {"guided_attention": 1.0}
     pairs = [(Source([5, 6, 2], [], []), [7, 8])]
@@ -140,4 +149,5 @@ def test_guided_attention_trains_the_shown_head():
     method.attention_loss(reads.weights, pairs, torch.ones(1, 3, dtype=torch.bool), 0.5).backward()
     rows = model.decoder.crosses[0].query.weight.grad.abs().sum(1).reshape(4, -1).sum(1)
     assert rows[2] > 0 and rows[[0, 1, 3]].max() == 0
-    assert model.decoder.crosses[2].query.weight.grad is None or model.decoder.crosses[2].query.weight.grad.abs().max() == 0
+    assert (model.decoder.crosses[2].query.weight.grad is None or model.decoder.crosses[2].query.weight.grad.abs().max()
+            == 0)

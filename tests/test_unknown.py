@@ -1,4 +1,5 @@
-"""Tests of weights/training/unknown.py: what is hidden, that it is one <unk> as in the server, and that nothing but its row changes."""
+"""Tests of weights/training/unknown.py: what is hidden, that it is one <unk> as in the server,
+and that nothing but its row changes."""
 
 from __future__ import annotations
 
@@ -36,10 +37,12 @@ def test_a_mark_is_one_token(text: str, pieces: list[str]) -> None:
 def test_what_stands_on_both_sides_is_hidden() -> None:
     one = noise.example("Tom has 25 cats.", "Tom a 25 chats.", [(0, 0), (1, 1), (2, 2), (3, 3)])
     seen = [unknown.hidden(one, random.Random(seed)) for seed in range(50)]
-    assert {made and (made.source, made.target) for made in seen} == {
-        None, (f"{M} has 25 cats.", f"{M} a 25 chats."), (f"Tom has {M} cats.", f"Tom a {M} chats."), (f"{M} has {M} cats.", f"{M} a {M} chats.")}
+    assert ({made and (made.source, made.target) for made in seen} == {
+        None, (f"{M} has 25 cats.", f"{M} a 25 chats."), (f"Tom has {M} cats.", f"Tom a {M} chats."),
+        (f"{M} has {M} cats.", f"{M} a {M} chats.")})
     assert unknown.hidden(noise.example("Tom runs.", "Il court.", [(0, 0), (1, 1)]), random.Random(1)) is None
-    assert unknown.phrases("en-fr", True) and all(pair[0].count(M) == pair[1].count(M) > 0 and "{" not in "".join(pair) for pair in unknown.phrases("en-fr", True))
+    assert (unknown.phrases("en-fr", True) and all(pair[0].count(M) == pair[1].count(M) > 0 and "{" not in "".join(pair)
+                                                   for pair in unknown.phrases("en-fr", True)))
 
 
 def test_only_single_ones_guide_the_attention() -> None:
@@ -67,4 +70,5 @@ def test_training_changes_one_row_alone(tmp_path: Path) -> None:
             assert (new[name][others] == tensor[others]).all() and not (new[name][UNK] == tensor[UNK]).all()
         else:
             assert new[name].tobytes() == tensor.tobytes()
-    assert numpy.abs(folder.read(tmp_path)[0].decoder.embedding.weight.detach()[UNK] - row).max() < 0.02 * numpy.abs(row).max()
+    assert numpy.abs(folder.read(tmp_path)[0].decoder.embedding.weight.detach()[UNK]
+                     - row).max() < 0.02 * numpy.abs(row).max()

@@ -23,7 +23,8 @@ def test_what_is_forced() -> None:
 
 
 def test_texts_of_each_language(tmp_path: Path) -> None:
-    for name, text in {"multi30k/val.fr.gz": "un\n\n", "multi30k/val.cs.gz": "jedna\n", "tatoeba-en-fr/test.tsv.gz": "one\tdeux\n",
+    for name, text in {"multi30k/val.fr.gz": "un\n\n", "multi30k/val.cs.gz": "jedna\n",
+                       "tatoeba-en-fr/test.tsv.gz": "one\tdeux\n",
                        "broad/flores-dev.en-fr.tsv.gz": "two\ttrois\n"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))

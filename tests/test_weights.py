@@ -1,4 +1,5 @@
-"""Tests of weights/: configuration, container, scores, batches, training, export, search. Run: /usr/bin/python3 -m pytest -q tests"""
+"""Tests of weights/: configuration, container, scores, batches, training, export, search.
+Run: /usr/bin/python3 -m pytest -q tests"""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ sys.path.insert(0, str(TESTS.parent))
 
 from weights.corpora import data  # noqa: E402
 from weights.evaluation import card, evaluate, scores  # noqa: E402
-from weights.model import capitals, config, copies, encoders, folder, safetensors, sampling, search, tokenizer  # noqa: E402
+from weights.model import capitals, config, copies, encoders, folder  # noqa: E402
+from weights.model import safetensors, sampling, search, tokenizer  # noqa: E402
 from weights.training import export, methods, train  # noqa: E402
 from weights.model.network import Model  # noqa: E402
 from weights.training.spelling import Spelling  # noqa: E402
@@ -89,7 +91,8 @@ def _refusal(case: dict) -> str:
 
 def _tensors() -> dict[str, numpy.ndarray]:
     values = numpy.random.default_rng(1)
-    return {"bytes": values.integers(-127, 128, (3, 5)).astype(numpy.int8), "halves": values.standard_normal((7,)).astype(numpy.float16),
+    return {"bytes": values.integers(-127, 128, (3, 5)).astype(numpy.int8),
+            "halves": values.standard_normal((7,)).astype(numpy.float16),
             "floats": values.standard_normal((2, 3)).astype(numpy.float32), "scalar": numpy.float32(2.5).reshape(()),
             "empty": numpy.zeros((0, 4), numpy.float32),
             "brain": safetensors.to_bfloat16(values.standard_normal((3, 2)).astype(numpy.float32))}
@@ -161,8 +164,10 @@ def test_int8_is_within_half_a_step():
 
 REFERENCE = "producţia de zahăr brut se exprimă în zahăr alb;"
 HYPOTHESIS = "Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;"
-RISK = (" risk assessment must be made of those who are qualified and expertise in the sector - these are the scientists .",
-        "risk assessment has to be undertaken by those who are qualified and expert in that area - that is the scientists .")
+RISK = (" risk assessment must be made of those who are qualified and expertise in the sector - "
+        "these are the scientists .",
+        "risk assessment has to be undertaken by those who are qualified and expert in that area - "
+        "that is the scientists .")
 RELATION = (" Die    Beziehung zwischen  Obama und Netanjahu ist nicht gerade  freundlich. ",
             "Das Verhältnis zwischen Obama und Netanyahu ist nicht gerade freundschaftlich.")
 
@@ -194,8 +199,10 @@ def test_tokenize_13a(line, tokens):
 
 
 @pytest.mark.parametrize("hypotheses, references, wanted", [
-    (["a"], ["a"], 100.0), ([""], ["reference"], 0.0), (["a b c"], ["a b c"], 100.0), (["a b c"], ["abc"], 100.0), ([""], ["c"], 0.0),
-    (["a", "b"], ["a", "c"], 50.0), (["aa"], ["ab"], 25.0), ([RISK[0]], [RISK[1]], 63.361730), ([RELATION[0]], [RELATION[1]], 64.1302698),
+    (["a"], ["a"], 100.0), ([""], ["reference"], 0.0), (["a b c"], ["a b c"], 100.0), (["a b c"], ["abc"], 100.0),
+    ([""], ["c"], 0.0),
+    (["a", "b"], ["a", "c"], 50.0), (["aa"], ["ab"], 25.0), ([RISK[0]], [RISK[1]], 63.361730),
+    ([RELATION[0]], [RELATION[1]], 64.1302698),
 ])
 def test_chrf_beta_3(hypotheses, references, wanted):
     assert scores.chrf(hypotheses, references, beta=3) == pytest.approx(wanted, abs=1e-4)
@@ -203,7 +210,8 @@ def test_chrf_beta_3(hypotheses, references, wanted):
 
 def test_chrf_counts_only_orders_that_the_reference_has():
     # "ab" has no trigram, so that of "abc" is not counted against the precision of the corpus (as in sacreBLEU 2)
-    assert scores.chrf(["abc", "wxyz"], ["ab", "wxyz"]) == pytest.approx(100 * 5 * (p := (6 / 7 + 4 / 5 + 1 + 1) / 4) / (4 * p + 1))
+    assert (scores.chrf(["abc", "wxyz"], ["ab", "wxyz"])
+            == pytest.approx(100 * 5 * (p := (6 / 7 + 4 / 5 + 1 + 1) / 4) / (4 * p + 1)))
 
 
 # ---- data ----
@@ -242,7 +250,8 @@ def test_prepared_text():
 def test_capitals():
     """What the server is held to, too."""
     for case in json.loads((TESTS / "data" / "capitals.json").read_text(encoding="utf-8")):
-        found = {"only": capitals.only(case["text"]), "lowered": capitals.lowered(case["text"]), "raised": capitals.raised(case["text"])}
+        found = {"only": capitals.only(case["text"]), "lowered": capitals.lowered(case["text"]),
+                 "raised": capitals.raised(case["text"])}
         assert case == {"text": case["text"]} | found
 
 
@@ -251,7 +260,8 @@ def test_capitals_are_read_in_small_letters():
     config = {"encoder": {"eos": True}, "output": {"type": "vocabulary"}}
     source, same = (copies.source_of(text, side, side, config) for text in ("A BOY PLAYS.", "A boy plays."))
     assert source.lowered and not same.lowered and source.ids == same.ids
-    assert copies.target_ids("A BOY PLAYS.", side, source) == side.encode("A boy plays.") != copies.target_ids("A BOY PLAYS.", side, same)
+    assert (copies.target_ids("A BOY PLAYS.", side, source) == side.encode("A boy plays.")
+            != copies.target_ids("A BOY PLAYS.", side, same))
     assert copies.decode(source.ids[:-1], side, source) == copies.decode(same.ids[:-1], side, same).upper()
 
 
@@ -270,10 +280,12 @@ def test_plain_tokens(tmp_path, case):
     assert [token.piece for token in tokens] == case["pieces"]
     assert [token.id for token in tokens] == side.encode(case["text"]) == case["ids"]
     assert side.decode(case["ids"]) == case["decoded"]
-    assert side.decode(case["ids"], {i: token.piece for i, token in enumerate(tokens) if token.id == tokenizer.UNK}) == case["printed"]
+    assert (side.decode(case["ids"], {i: token.piece for i, token in enumerate(tokens) if token.id == tokenizer.UNK})
+            == case["printed"])
     text = case["text"].encode()
     visible = [text[begin:end].decode() for begin, end in case["bytes"]]
-    assert side.texts(case["text"]) == [part or next(later for later in visible[i:] if later) for i, part in enumerate(visible)]
+    assert (side.texts(case["text"]) == [part or next(later for later in visible[i:] if later)
+                                         for i, part in enumerate(visible)])
 
 
 @pytest.mark.parametrize("content, message", [
@@ -291,15 +303,17 @@ def test_vocabulary_refused(tmp_path, content, message):
 
 def test_special_tokens_stand_anywhere(tmp_path):
     """As Marian writes them, and with what it may hold inside a word."""
-    options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False, "pieces": "none", "target_pieces": "none", "preparation": "none",
-               "capitals": "kept"}
+    options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False,
+               "pieces": "none", "target_pieces": "none", "preparation": "none", "capitals": "kept"}
     (tmp_path / "v").write_text("</s>\n<unk>\n10\u00a0000\nb\n", encoding="utf-8")
     side = tokenizer.load(tmp_path, options)[0]
     assert side.special == (1, -1, 0)
     assert side.encode("b </s> c") == [3, 1, 1]
     assert side.decode([3, 0, 1, 2]) == "b \u2047 10\u00a0000"
-    with pytest.raises(tokenizer.VocabularyError, match="PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no <s>, </s> at 0"):
-        tokenizer.vocabulary_sizes(tmp_path, {"tokenizer": options, "output": {"type": "vocabulary"}, "encoder": {"embedding_shared": False}})
+    with pytest.raises(tokenizer.VocabularyError,
+                       match="PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no <s>, </s> at 0"):
+        tokenizer.vocabulary_sizes(tmp_path, {"tokenizer": options, "output": {"type": "vocabulary"},
+                                              "encoder": {"embedding_shared": False}})
 
 
 def test_characters_are_single(tmp_path):
@@ -331,14 +345,16 @@ def test_sentencepiece_training(tmp_path):
 
 # ---- training, export, evaluation ----
 
-WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "red": "rouge", "black": "noir", "dog": "chien"}
+WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "red": "rouge",
+         "black": "noir", "dog": "chien"}
 RECIPE = {
-    "format": 1, "name": "en-fr", "source": "en", "target": "fr", "encoder": {"cell": "gru", "embedding": 8, "hidden": 6},
-    "attention": {"score": "general"},
-    "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True, "readout_size": 8},
+    "format": 1, "name": "en-fr", "source": "en", "target": "fr",
+    "encoder": {"cell": "gru", "embedding": 8, "hidden": 6}, "attention": {"score": "general"},
+    "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True,
+                "readout_size": 8},
     "output": {"tied": True},
-    "training": {"seed": 3, "vocabulary": 24, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01, "warmup": 5,
-                 "dropout": 0.2, "label_smoothing": 0.1, "clip": 1.0},
+    "training": {"seed": 3, "vocabulary": 24, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01,
+                 "warmup": 5, "dropout": 0.2, "label_smoothing": 0.1, "clip": 1.0},
 }
 
 
@@ -358,7 +374,8 @@ def corpus(tmp_path_factory) -> Path:
     return out
 
 
-def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None, recipe: Path = Path("recipe.json")) -> list[float]:
+def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None,
+            recipe: Path = Path("recipe.json")) -> list[float]:
     """Trains (or goes on training) in `out`, saving after every batch; the losses of its steps."""
     trainer = train.Trainer(corpus / recipe, corpus, out, False)
     losses: list[float] = []
@@ -403,9 +420,11 @@ def test_training_learns(run_folder):
 def test_deep_decoders_learn(corpus, tmp_path, monkeypatch, normalization, cell, other):
     """Layers, transitions and norms as in Marian's and Nematus's models."""
     attention = {"score": "additive", "size": 8, "normalization": normalization}
-    decoder = {**RECIPE["decoder"], "style": "conditional", "cell": cell, "layers": 2, "residual": True, "initial_state": "mean",
+    decoder = {**RECIPE["decoder"], "style": "conditional", "cell": cell, "layers": 2, "residual": True,
+               "initial_state": "mean",
                "normalization": normalization, "transitions": 1, "upper_transitions": 1, **other}
-    (tmp_path / "recipe.json").write_text(json.dumps({**RECIPE, "attention": attention, "decoder": decoder}), encoding="utf-8")
+    (tmp_path / "recipe.json").write_text(json.dumps({**RECIPE, "attention": attention, "decoder": decoder}),
+                                          encoding="utf-8")
     losses = _losses(corpus, tmp_path / "run", monkeypatch, recipe=tmp_path / "recipe.json")
     assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
 
@@ -452,27 +471,34 @@ def test_export_parity(run_folder, tmp_path, storage, tolerance):
 def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, wanted):
     recipe = RECIPE | {"tokenizer": {"type": kind, "source": "source.vocab", "target": "target.vocab"}}
     path = tmp_path / "recipe.json"
-    path.write_text(json.dumps(recipe | {"training": RECIPE["training"] | {"vocabulary": 0, "epochs": 1}}), encoding="utf-8")
+    path.write_text(json.dumps(recipe | {"training": RECIPE["training"] | {"vocabulary": 0, "epochs": 1}}),
+                    encoding="utf-8")
     train.Trainer(path, corpus, tmp_path / "run", False).run(save_every=300)
     export.export(tmp_path / "run", tmp_path / "model", "float16")
     _, source, target = folder.read(tmp_path / "model")
     assert set(source.pieces) == {*tokenizer.SPECIAL, *wanted}
     assert target.decode(target.encode("un chien")) == "un chien"
     card.write(tmp_path / "model", [], "", 20, False)
-    assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(
+        encoding="utf-8")
 
 
 def test_spelling_learns(corpus, tmp_path):
-    """Half of the target's words are spelled, most of them rightly after a few epochs. (The source's vocabulary is there: it has all.)"""
+    """Half of the target's words are spelled, most of them rightly after a few epochs. (The source's vocabulary is
+    there: it has all.)"""
     recipe = {**RECIPE, "tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
-              "decoder": {**RECIPE["decoder"], "readout_size": 32}, "output": {"type": "characters", "character_embedding": 8}}
+              "decoder": {**RECIPE["decoder"], "readout_size": 32},
+              "output": {"type": "characters", "character_embedding": 8}}
     path = tmp_path / "recipe.json"
-    training = {**RECIPE["training"], "vocabulary": 7, "epochs": 30, "patience": 30, "dropout": 0.0, "label_smoothing": 0.0, "learning_rate": 0.03}
+    training = {**RECIPE["training"], "vocabulary": 7, "epochs": 30, "patience": 30, "dropout": 0.0,
+                "label_smoothing": 0.0, "learning_rate": 0.03}
     path.write_text(json.dumps(recipe | {"training": training}), encoding="utf-8")
     (tmp_path / "run").mkdir()
-    tokenizer.Words.train(list(WORDS), tmp_path / "run" / "source.vocab", 0, 1, 1, {"lowercase": False, "punctuation": False})
+    tokenizer.Words.train(list(WORDS), tmp_path / "run" / "source.vocab", 0, 1, 1,
+                          {"lowercase": False, "punctuation": False})
     trainer = train.Trainer(path, corpus, tmp_path / "run", False)
-    assert trainer.target.size == 7 and set(trainer.spelling.words) <= set(WORDS.values()) and len(trainer.spelling.words) == 4
+    assert (trainer.target.size == 7 and set(trainer.spelling.words) <= set(WORDS.values())
+            and len(trainer.spelling.words) == 4)
     trainer.run(save_every=300)
     export.export(tmp_path / "run", tmp_path / "model", "float32")
     model, source, target = folder.read(tmp_path / "model")
@@ -507,7 +533,8 @@ class _Backwards(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.requests.append(body)
-        reply = json.dumps({"translations": [{"text": text[::-1], "sentences": [{"tokens": list(text[::-1])}] if text else []}
+        reply = json.dumps({"translations": [{"text": text[::-1], "sentences": [{"tokens": list(text[::-1])}] if text
+                                              else []}
                                              for text in body["text"]]}).encode()
         self.send_response(200)
         self.end_headers()
@@ -526,7 +553,8 @@ def test_evaluate_daemon():
     server.server_close()
     assert [output.text for output in outputs] == [text[::-1] for text in texts]
     assert outputs[0].pieces == list("0 txet") and outputs[-1].pieces == []
-    assert all({**request, "text": 0} == {"text": 0, "model": "en-fr", "strategy": "beam", "beam_size": 3, "split_sentences": False,
+    assert all({**request, "text": 0} == {"text": 0, "model": "en-fr", "strategy": "beam", "beam_size": 3,
+                                          "split_sentences": False,
                                           "include": ["tokens"]} for request in _Backwards.requests)
     assert sorted(len(request["text"]) for request in _Backwards.requests) == [31, 50, 50]
 
@@ -536,7 +564,8 @@ def test_evaluate_reports_differences():
     lines: list[str] = []
     evaluate.report([evaluate.Result("pytorch", "greedy", {"BLEU": 1, "chrF": 2}, 3, [same, ours]),
                      evaluate.Result("daemon", "greedy", {"BLEU": 1, "chrF": 2}, 3, [same, theirs])], lines.append)
-    assert lines[2:] == ["greedy: 1 of 2 sentences differ token for token", "  line 2: margin 2.50e-01: 'ours' / 'theirs'"]
+    assert (lines[2:] == ["greedy: 1 of 2 sentences differ token for token",
+                          "  line 2: margin 2.50e-01: 'ours' / 'theirs'"])
 
 
 def test_evaluate_writes_the_card(corpus, run_folder, tmp_path, monkeypatch):
@@ -545,14 +574,16 @@ def test_evaluate_writes_the_card(corpus, run_folder, tmp_path, monkeypatch):
     evaluate.main()
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "English to French" in text and "float16" in text and "www.manythings.org/anki and tatoeba.org" in text
-    assert "| beam 2 | pytorch |" in text and "weights.evaluation.evaluate weights/en-fr --data DATA --beam-size 2" in text
+    assert ("| beam 2 | pytorch |" in text
+            and "weights.evaluation.evaluate weights/en-fr --data DATA --beam-size 2" in text)
     assert "{" not in text and str(tmp_path) not in text and card.SCALE not in text
 
 
 # ---- search ----
 
 def _tiny_model(ratio: float = 1.0) -> Model:
-    recipe = {key: value for key, value in RECIPE.items() if key != "training"} | {"limits": {"max_target_ratio": ratio}}
+    recipe = {key: value for key, value in RECIPE.items()
+              if key != "training"} | {"limits": {"max_target_ratio": ratio}}
     torch.manual_seed(5)
     model = Model(config.validate(recipe), 7, 4).eval()
     with torch.no_grad():
@@ -562,7 +593,8 @@ def _tiny_model(ratio: float = 1.0) -> Model:
 
 
 def _every_hypothesis(model: Model, source: list[int], limit: int) -> dict[tuple[int, ...], float]:
-    """All hypotheses with at most `limit` tokens, scored one by one: those of full length as they stand, the others with </s>."""
+    """All hypotheses with at most `limit` tokens, scored one by one:
+    those of full length as they stand, the others with </s>."""
     found = {}
     for length in range(limit + 1):
         for tokens in itertools.product((0, 1, 3), repeat=length):
@@ -590,7 +622,8 @@ def test_exact_finds_the_best_of_all(n_best):
 
 
 def test_samples_come_as_often_as_they_are_likely():
-    """5,000 samples of two tokens, of temperature 1: the share of each is its probability, within three and a half deviations."""
+    """5,000 samples of two tokens, of temperature 1: the share of each is its probability,
+    within three and a half deviations."""
     model, source, draws = _tiny_model(0.67), [4, 5, EOS], 5000
     found = [tuple(h.tokens) for h in sampling.sample(model, source, draws, sampling.Sampling(1.0, 0, 1.0), seed=1)]
     for tokens in itertools.chain.from_iterable(itertools.product((0, 1, 3), repeat=length) for length in range(3)):
@@ -599,10 +632,12 @@ def test_samples_come_as_often_as_they_are_likely():
         assert abs(found.count(tokens) - draws * p) <= 3.5 * math.sqrt(draws * p * (1 - p)) + 1, tokens
 
 
-@pytest.mark.parametrize("way, left", [(sampling.Sampling(1.0, 2, 1.0), {1, 3}), (sampling.Sampling(1.0, 0, 0.78), {0, 1, 3}),
-                                       (sampling.Sampling(1.0, 3, 0.78), {1, 3}), (sampling.Sampling(0.2, 0, 0.6), {1})])
+@pytest.mark.parametrize("way, left",
+                         [(sampling.Sampling(1.0, 2, 1.0), {1, 3}), (sampling.Sampling(1.0, 0, 0.78), {0, 1, 3}),
+                          (sampling.Sampling(1.0, 3, 0.78), {1, 3}), (sampling.Sampling(0.2, 0, 0.6), {1})])
 def test_cuts_leave_the_best(way, left):
-    """Of probabilities .2, .4, .05, .35 two have .75 of all, and .79 of the best three; with a temperature of .2 the best has .65 of all, as p^5 has."""
+    """Of probabilities .2, .4, .05, .35 two have .75 of all, and .79 of the best three;
+    with a temperature of .2 the best has .65 of all, as p^5 has."""
     log_probs = [math.log(p) for p in (0.2, 0.4, 0.05, 0.35)]
     assert {sampling.draw(log_probs, way, u / 100)[0] for u in range(100)} == left
 
@@ -647,19 +682,24 @@ def test_golden_values_are_current(case):
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_every_parameter_learns(case):
-    """Sentences of different lengths in one batch, targets longer than some sources: no gradient is missing, zero or not a number."""
+    """Sentences of different lengths in one batch, targets longer than some sources:
+    no gradient is missing, zero or not a number."""
     model, _, _ = folder.read(case)
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
     sources = [copies.Source(sentence["source"], sentence.get("words", []), []) for sentence in sentences]
-    target, characters = tokenizer.load(case, model.config["tokenizer"])[1], tokenizer.load_characters(case, model.config)
+    target, characters = tokenizer.load(case,
+                                        model.config["tokenizer"])[1], tokenizer.load_characters(case, model.config)
     spelling = Spelling(characters, target) if characters else None
     text = [5, 6, 7, 8, 9, 3, 4] + (spelling or target).encode("zugzwang")
-    batch = [(source, text if train.producible(source, text, model.config) else (source.words * 8)[:8]) for source in sources]
+    batch = [(source, text if train.producible(source, text, model.config) else (source.words * 8)[:8])
+             for source in sources]
     method = methods.Methods(model.config, train.DEFAULTS | {"label_smoothing": 0.1}, batch)
     train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
-    shown = case.name == "pointer"  # which neither a cell nor its output reads: what it attends to is shown, but not learned
+    # Which neither a cell nor its output reads: what it attends to is shown, but not learned.
+    shown = case.name == "pointer"
     for name, parameter in model.named_tensors().items():
-        if (shown and name.startswith("attention.")) or name.startswith("alignment."):  # weights/alignment/align_head.py trains those
+        # Weights/alignment/align_head.py trains those.
+        if (shown and name.startswith("attention.")) or name.startswith("alignment."):
             continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
@@ -694,7 +734,8 @@ def test_a_deep_cell_with_nothing_more_is_pytorchs(cell):
 def test_a_pair_is_pytorchs_bidirectional(cell):
     directions = ("forward.", "backward.")
     whole = encoders.Recurrent(cell, 5, 4, bidirectional=True)
-    pair = encoders.Pair(encoders.Recurrent(cell, 5, 4), encoders.Deep(cell, 5, 4, "none", 0), apart=False, turned=False)
+    pair = encoders.Pair(encoders.Recurrent(cell, 5, 4), encoders.Deep(cell, 5, 4, "none", 0), apart=False,
+                         turned=False)
     _same_values(whole, pair, directions)
     x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 5])
     (h, finals), (pair_h, pair_finals) = whole.packed(x, lengths), pair.packed(x, lengths)
@@ -720,9 +761,11 @@ def test_one_embedding_is_one_parameter():
     assert sum(p.numel() for p in model.parameters()) == sum(t.numel() for t in model.named_tensors().values())
 
 
-@pytest.mark.parametrize("edit", [{"source": "joint.spm", "target": "joint.spm"}, {}], ids=["one file", "one embedding"])
+@pytest.mark.parametrize("edit", [{"source": "joint.spm", "target": "joint.spm"}, {}],
+                         ids=["one file", "one embedding"])
 def test_one_vocabulary_for_both_sides(tmp_path, edit):
-    settings = config.validate(_edited({"set": {"tokenizer": {"type": "words", **edit}, "encoder.embedding_shared": not edit}}))
+    settings = config.validate(
+        _edited({"set": {"tokenizer": {"type": "words", **edit}, "encoder.embedding_shared": not edit}}))
     pairs = [("a man", "un homme"), ("a dog", "un chien")]
     source, target = train.prepare_vocabularies(tmp_path, settings, {"vocabulary": 0, "min_count": 1, "seed": 1}, pairs)
     assert source.pieces == target.pieces and {"man", "homme"} < set(source.pieces)
@@ -743,7 +786,8 @@ def test_beam_of_one_is_greedy():
         assert greedy.tokens == n_best[0].tokens and greedy.attention == n_best[0].attention
 
 
-COPYING = [case for case in GOLDEN if json.loads((case / "config.json").read_text())["output"]["type"] in config.COPYING]
+COPYING = [case for case in GOLDEN
+           if json.loads((case / "config.json").read_text())["output"]["type"] in config.COPYING]
 
 
 @torch.no_grad()
@@ -759,7 +803,8 @@ def test_the_marginal_is_of_the_distribution(case):
     exact = model.output.log_probs(reads, memory).gather(2, wanted[:, :, None])[:, :, 0]
     for i, sentence in enumerate(sentences):
         log_probs = sentence["forced"]["log_probs"]
-        assert model.output.marginal(reads, memory, wanted)[0][i, :len(log_probs)].tolist() == pytest.approx(log_probs, abs=1e-4)
+        assert (model.output.marginal(reads, memory, wanted)[0][i, :len(log_probs)].tolist()
+                == pytest.approx(log_probs, abs=1e-4))
         assert exact[i, :len(log_probs)].tolist() == pytest.approx(log_probs, abs=1e-4)
 
 

@@ -1,6 +1,7 @@
 """Training, export and evaluation of alignd's models (see weights/README.md).
 
-Importing the package chooses threads and kernels before PyTorch loads OpenBLAS; every variable that the user has set is left alone.
+Importing the package chooses threads and kernels before PyTorch loads OpenBLAS; every variable that the user has set is
+left alone.
 """
 
 import os

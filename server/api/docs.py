@@ -60,10 +60,12 @@ def schema_in(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def operation(path: str, method: str, one: dict[str, Any]) -> str:
-    out = f'<section id="{one["operationId"]}" data-method="{method}" data-path="{path}"><h3><span>{method}</span> {path}</h3>\n<p>{text(one["summary"])}'
+    out = (f'<section id="{one["operationId"]}" data-method="{method}" data-path="{path}"><h3><span>{method}</span> '
+           f'{path}</h3>\n<p>{text(one["summary"])}')
     out += ". <em>With API keys: needs one.</em></p>\n" if "security" in one else "</p>\n"
     if one.get("parameters"):
-        rows = (row(p["name"], p.get("required", False), p.get("schema") or schema_in(p["content"]), p.get("description")) for p in one["parameters"])
+        rows = (row(p["name"], p.get("required", False), p.get("schema") or schema_in(p["content"]),
+                    p.get("description")) for p in one["parameters"])
         out += f"<details><summary>Parameters</summary><table>\n{''.join(rows)}</table></details>\n"
     content = one.get("requestBody", {}).get("content")
     if content:
@@ -71,7 +73,8 @@ def operation(path: str, method: str, one: dict[str, Any]) -> str:
         for example in content.get("application/json", {}).get("examples", {}).values():
             body = json.dumps(example["value"], ensure_ascii=False, separators=(",", ":"))
             out += f"<p>{text(example['summary'])}:</p>\n<pre>curl localhost:8080{path} -d '{text(body)}'</pre>\n"
-    rows = (row(status, False, schema_in(reply.get("content", {})), reply["description"]) for status, reply in one["responses"].items())
+    rows = (row(status, False, schema_in(reply.get("content", {})), reply["description"])
+            for status, reply in one["responses"].items())
     return out + f"<details><summary>Replies</summary><table>\n{''.join(rows)}</table></details>\n</section>\n"
 
 
@@ -88,9 +91,11 @@ def component(name: str, schema: dict[str, Any]) -> str:
 def page(document: dict[str, Any]) -> str:
     info = document["info"]
     operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
-    links = "".join(f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n' for path, method, one in operations)
+    links = "".join(f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n'
+                    for path, method, one in operations)
     objects = "".join(f'<li><a href="#{name}">{name}</a></li>\n' for name in document["components"]["schemas"])
-    return (f"{HEAD}<header><h1>{info['title']} {info['version']}</h1>\n<p>{text(info['description'])}{TRY}{links}{objects}</ul></nav>\n<main><h2>Requests</h2>\n"
+    return (f"{HEAD}<header><h1>{info['title']} " f"{info['version']}</h1>\n<p>"
+            f"{text(info['description'])}{TRY}{links}{objects}</ul></nav>\n<main><h2>Requests</h2>\n"
             + "".join(operation(*one) for one in operations) + "<h2>Objects</h2>\n"
             + "".join(component(*one) for one in document["components"]["schemas"].items()) + "</main></body></html>\n")
 

@@ -6,7 +6,8 @@
     for name, data in client.stream("/translate", text="I like snow.", model="en-fr", strategy="greedy"):
         print(data.get("text", ""), end="")
 
-Fields are those of POST /translate and POST /attention. A busy server (429, 503) is asked again after its Retry-After. Needs Python 3.9."""
+Fields are those of POST /translate and POST /attention. A busy server (429, 503) is asked again after its Retry-After.
+Needs Python 3.9."""
 
 from __future__ import annotations
 
@@ -20,34 +21,41 @@ from typing import Any, Optional, Union
 
 BUSY = (429, 503)
 WAIT_S = 1.0  # without Retry-After
-STATUS = {"deadline_exceeded": 504, "unavailable": 503, "queue_full": 429, "invalid_request": 400}  # of errors within a stream
+# Of errors within a stream.
+STATUS = {"deadline_exceeded": 504, "unavailable": 503, "queue_full": 429, "invalid_request": 400}
 
 Text = Union[str, list[str]]
 
 
 class AligndError(Exception):
-    """status 0: the server cannot be reached, or its answer was cut off. retry_after: seconds, 0 if the server said nothing."""
+    """status 0: the server cannot be reached, or its answer was cut off. retry_after:
+    seconds, 0 if the server said nothing."""
 
     def __init__(self, status: int, body: Optional[dict[str, Any]] = None, retry_after: float = 0.0) -> None:
         body = body or {}
-        super().__init__(body.get("error") or (f"The server answered {status}." if status else "The server cannot be reached."))
+        super().__init__(body.get("error")
+                         or (f"The server answered {status}." if status else "The server cannot be reached."))
         self.status, self.code, self.field, self.retry_after = status, body.get("code"), body.get("field"), retry_after
 
 
 class Client:
-    """server: its address. key: its API key. retries: how often a busy server is asked again. timeout_s: of each request. Thread-safe."""
+    """server: its address. key: its API key. retries: how often a busy server is asked again. timeout_s:
+    of each request. Thread-safe."""
 
-    def __init__(self, server: str = "http://127.0.0.1:8080", key: str = "", retries: int = 3, timeout_s: float = 60.0) -> None:
+    def __init__(self, server: str = "http://127.0.0.1:8080", key: str = "", retries: int = 3,
+                 timeout_s: float = 60.0) -> None:
         self.server, self.key, self.retries, self.timeout_s = server.rstrip("/"), key, retries, timeout_s
 
     def _once(self, path: str, body: Optional[dict[str, Any]]) -> http.client.HTTPResponse:
         headers = {"Content-Type": "application/json"} | ({"X-Api-Key": self.key} if self.key else {})
         data = None if body is None else json.dumps(body).encode()
         try:
-            return urllib.request.urlopen(urllib.request.Request(self.server + path, data, headers), timeout=self.timeout_s)
+            return urllib.request.urlopen(urllib.request.Request(self.server + path, data, headers),
+                                          timeout=self.timeout_s)
         except urllib.error.HTTPError as reply:
             with reply:
-                raise AligndError(reply.code, _parsed(reply.read()), _seconds(reply.headers.get("Retry-After"))) from None
+                raise AligndError(reply.code, _parsed(reply.read()),
+                                  _seconds(reply.headers.get("Retry-After"))) from None
         except OSError as error:
             raise AligndError(0) from error
 
@@ -81,7 +89,8 @@ class Client:
         return self.json("/models")["models"]
 
     def stream(self, path: str, **fields: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-        """(name, data): "token" as they are decided (greedy, sample), "result" last. Leaving the loop ends the request."""
+        """(name, data): "token" as they are decided (greedy, sample), "result" last.
+        Leaving the loop ends the request."""
         with self.send(path, {**fields, "stream": True}) as reply:
             name = ""
             try:

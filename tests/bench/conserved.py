@@ -1,16 +1,18 @@
 """Puts signs into sentences and looks for them in their translations.
 
-    python3 tests/bench/conserved.py URL FILE --source en --target fr [--count 20000] [--seed 1] [--plain] [--model NAME] [--show 20]
+    python3 tests/bench/conserved.py URL FILE --source en --target fr [--count 20000] [--seed 1] [--plain] [--model
+    NAME] [--show 20]
     python3 tests/bench/conserved.py --references FILE
 
-Each sentence of FILE (plain text or .gz; of a table, the column of --column) gets one to four signs, pairs, marks in a row or notations at
-random places, drawn from all of Unicode's punctuation and symbols and from a grammar of notations. Everything must be in the
-translation, or the reply must say that it is not (a warning signs, numbers, untranslated or glossary). Printed: how many are conserved, and how many are
-lost in silence, by class. The exit status is 1 if anything was.
+Each sentence of FILE (plain text or .gz; of a table, the column of --column) gets one to four signs, pairs, marks in a
+row or notations at random places, drawn from all of Unicode's punctuation and symbols and from a grammar of notations.
+Everything must be in the translation, or the reply must say that it is not (a warning signs, numbers, untranslated or
+glossary). Printed: how many are conserved, and how many are lost in silence, by class. The exit status is 1 if anything
+was.
 
---plain puts nothing in and counts the warnings signs and numbers of sentences that have a sign or a digit. --references compares both columns of a table of
-translations and counts which signs right translations lack or add, and beside which words: from this follow the rows of
-model/text/signs.def.
+--plain puts nothing in and counts the warnings signs and numbers of sentences that have a sign or a digit. --references
+compares both columns of a table of translations and counts which signs right translations lack or add, and beside which
+words: from this follow the rows of model/text/signs.def.
 
 The judge is this file's own and knows nothing of the program's."""
 import argparse
@@ -26,8 +28,10 @@ import urllib.request
 
 LOOSE = set(".,;:!?'\"()-‐‑‒–—―…«»“”‘’„¿¡‚‹›‛‟")  # all hyphens and dashes are set by the typesetter
 QUOTES = set("\"«»“”„‹›‟")
-WORDS = {"%": "percent pour_cent prozent", "&": "and et und", "$": "dollar dollars", "€": "euro euros", "£": "pound pounds livre livres pfund", "¥": "yen yens yuan",
-         "°": "degree degrees degré degrés grad", "№": "no number n° numéro nr nummer", "#": "number numéro nummer", "§": "section article paragraphe paragraf"}
+WORDS = {"%": "percent pour_cent prozent", "&": "and et und", "$": "dollar dollars", "€": "euro euros",
+         "£": "pound pounds livre livres pfund", "¥": "yen yens yuan",
+         "°": "degree degrees degré degrés grad", "№": "no number n° numéro nr nummer", "#": "number numéro nummer",
+         "§": "section article paragraphe paragraf"}
 KEPT_APART = "".join(chr(c) for c in range(0x110000) if unicodedata.category(chr(c))[0] in "PS")
 
 
@@ -48,7 +52,8 @@ def signs(text: str) -> collections.Counter:
     for m in re.finditer(r'(?<=\d)"', text):
         before = sum(text[: m.start()].count(q) for q in QUOTES)
         inches += before % 2 == 0
-    quotes = sum(text.count(q) for q in QUOTES) - inches + 2 * len(re.findall(r"(?<!\w)['‘‚]\w[^'‘’‚]*['’‘](?!\w)", text))
+    quotes = sum(text.count(q)
+                 for q in QUOTES) - inches + 2 * len(re.findall(r"(?<!\w)['‘‚]\w[^'‘’‚]*['’‘](?!\w)", text))
     if quotes:
         found["quotes"] = quotes
     for m in re.finditer(r"([.,;:!?\-*_#=~|/\\+<>^`$&%@])\1+", text):
@@ -76,27 +81,32 @@ def pairs(text: str) -> list[str]:
 
 
 def lopsided(text: str) -> int:
-    """How many pairs of quotation marks have white space on the inner side of only one, or straight marks on both sides."""
-    return sum(1 for p in pairs(text) if p.strip() and p[0].isspace() != p[-1].isspace()) + len(re.findall(r'(?<!\S)"(?!\S)', text))
+    """How many pairs of quotation marks have white space on the inner side of only one,
+    or straight marks on both sides."""
+    return sum(1 for p in pairs(text) if p.strip()
+               and p[0].isspace() != p[-1].isspace()) + len(re.findall(r'(?<!\S)"(?!\S)', text))
 
 
 def lost(source: str, target: str) -> list[str]:
     """What the translation lacks or adds, as far as no word stands for it."""
     left, right = signs(source), signs(target)
-    if left["--"] + left["---"] + left["..."] > right["--"] + right["---"] + right["..."]:  # may become one character, but need not come from one
+    # May become one character, but need not come from one.
+    if left["--"] + left["---"] + left["..."] > right["--"] + right["---"] + right["..."]:
         right = signs(target.replace("…", "...").replace("—", "--").replace("–", "--"))
     out = []
     for key in sorted(set(left) | set(right)):
         difference = left[key] - right[key]
         if key in ("---", "--", "...") and difference < 0:
             continue  # written from a dash or an ellipsis
-        if len(key) > 1 and key != "quotes" and set(key) <= set(".-") and key in ("--", "...") and difference > 0 and right.total() >= left.total():
+        if (len(key) > 1 and key != "quotes" and set(key) <= set(".-") and key in ("--", "...") and difference > 0
+            and right.total() >= left.total()):
             continue
         words = WORDS.get(key, "").replace("_", " ").split(" ")
         if difference > 0 and key in WORDS:
             difference -= sum(len(re.findall(rf"(?i)(?<!\w){re.escape(w)}(?!\w)", target)) for w in words if w)
         if difference < 0 and key in WORDS:
-            difference = min(0, difference + sum(len(re.findall(rf"(?i)(?<!\w){re.escape(w)}(?!\w)", source)) for w in words if w))
+            difference = min(0, difference + sum(len(re.findall(rf"(?i)(?<!\w){re.escape(w)}(?!\w)", source))
+                                                 for w in words if w))
         if difference > 0:
             out.append(key)
         elif difference < 0:
@@ -110,9 +120,12 @@ def notation(draw: random.Random) -> str:
     """A placeholder, path, tag or the like."""
     name = "".join(draw.choice(string.ascii_lowercase) for _ in range(draw.randint(2, 7)))
     number = str(draw.randint(1, 99))
-    return draw.choice(["{%s}", "{{%s}}", "{{ %s }}", "${%s}", "%%{%s}", "%%(%s)s", "<%s>", "</%s>", "[%s]", "[[%s]]", "@%s", "#%s", ":%s:", "$%s", "__%s__", "`%s`",
-                        "/%s/", "%s()", "{%%%% %s %%%%}", "<%%%%= %s %%%%>", "~/%s", "--%s", "\\%s", "*%s*", "**%s**", "~~%s~~", "==%s==", "|%s|", "!%s", "^[%s]"]).replace("%s", name).replace("%%", "%") \
-        if draw.random() < 0.8 else draw.choice(["%s.%s", "v%s.%s", "§ %s.%s", "%s/%s", "%s×%s", "%s±%s", "#%s-%s", "(%s:%s)"]) % (number, draw.randint(1, 99))
+    return (draw.choice(["{%s}", "{{%s}}", "{{ %s }}", "${%s}", "%%{%s}", "%%(%s)s", "<%s>", "</%s>", "[%s]", "[[%s]]",
+                         "@%s", "#%s", ":%s:", "$%s", "__%s__", "`%s`",
+                         "/%s/", "%s()", "{%%%% %s %%%%}", "<%%%%= %s %%%%>", "~/%s", "--%s", "\\%s", "*%s*", "**%s**",
+                         "~~%s~~", "==%s==", "|%s|", "!%s", "^[%s]"]).replace("%s", name).replace("%%", "%")
+        if draw.random() < 0.8 else draw.choice(["%s.%s", "v%s.%s", "§ %s.%s", "%s/%s", "%s×%s", "%s±%s", "#%s-%s",
+                                                 "(%s:%s)"]) % (number, draw.randint(1, 99)))
 
 
 def insert(sentence: str, draw: random.Random) -> tuple[str, list[str]]:
@@ -149,14 +162,16 @@ def read(path: str, column: int) -> list[str]:
 
 def ask(url: str, texts: list[str], options: dict) -> list[dict]:
     body = json.dumps({"text": texts, "include": [], **options}).encode()
-    with urllib.request.urlopen(urllib.request.Request(url + "/translate", body, {"Content-Type": "application/json"})) as reply:
+    with urllib.request.urlopen(urllib.request.Request(url + "/translate", body,
+                                                       {"Content-Type": "application/json"})) as reply:
         return json.load(reply)["translations"]
 
 
 def references(path: str) -> None:
     with (gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")) as file:
         pairs = [line.rstrip("\n").split("\t")[:2] for line in file]
-    here, lacks, adds, beside = collections.Counter(), collections.Counter(), collections.Counter(), collections.defaultdict(collections.Counter)
+    here, lacks, adds, beside = (collections.Counter(), collections.Counter(), collections.Counter(),
+                                 collections.defaultdict(collections.Counter))
     spread = collections.Counter(w for _, target in pairs for w in set(re.findall(r"\w+", target.lower())))
     for source, target in pairs:
         left, right = signs(source), signs(target)
@@ -169,7 +184,8 @@ def references(path: str) -> None:
     print("| sign | sources | lacking | added | words beside the difference |\n|---|---|---|---|---|")
     for key, _ in (lacks + adds).most_common():
         words = sorted(beside[key], key=lambda w: -beside[key][w] ** 2 / (1 + spread[w]))[:6]
-        print(f"| `{key!r}` | {here[key]} | {lacks[key]} | {adds[key]} | {', '.join(f'{w} {beside[key][w]}' for w in words)} |")
+        print(f"| `{key!r}` | {here[key]} | {lacks[key]} | {adds[key]} | "
+              f"{', '.join(f'{w} {beside[key][w]}' for w in words)} |")
 
 
 def main() -> int:
@@ -209,10 +225,14 @@ def main() -> int:
             warned.update(codes)
             for kind in set(kinds):
                 classes[kind][state] += 1
-            if (state == "silent" or (given.plain and codes) or (state == "said" and not given.plain)) and shown < given.show:
+            if ((state == "silent" or (given.plain and codes) or (state == "said" and not given.plain))
+                and shown < given.show):
                 shown += 1
-                print(state, sorted(codes), missing, "|", text, "|", reply["text"], "|", [w.get("source", []) + w.get("target", []) for w in reply.get("warnings", []) if w["code"] in codes])
-    print(f"{len(made)} sentences: {100 * kept / len(made):.2f}% conserved, {silent} lost in silence; warnings: " + ", ".join(f"{c} {n} ({100 * n / len(made):.2f}%)" for c, n in sorted(warned.items())))
+                print(state, sorted(codes), missing, "|", text, "|", reply["text"], "|",
+                      [w.get("source", []) + w.get("target", []) for w in reply.get("warnings", [])
+                       if w["code"] in codes])
+    print(f"{len(made)} sentences: {100 * kept / len(made):.2f}% conserved, {silent} lost in silence; warnings: "
+          + ", ".join(f"{c} {n} ({100 * n / len(made):.2f}%)" for c, n in sorted(warned.items())))
     for kind, states in sorted(classes.items()):
         print(f"  {kind}: " + ", ".join(f"{state} {n}" for state, n in sorted(states.items())))
     return 1 if silent and not given.plain else 0

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The memory that a long document takes: tests/bench/document_memory.py [--alignd PROGRAM] [--model weights/en-fr] [--pages 10,100,1000] [--kinds txt,docx,stream]
-[--before PAGES] [--save FOLDER]
+"""The memory that a long document takes: tests/bench/document_memory.py [--alignd PROGRAM] [--model weights/en-fr]
+[--pages 10,100,1000] [--kinds txt,docx,stream] [--before PAGES] [--save FOLDER]
 
-Makes documents of 300 words a page from tests/bench/sentences.txt, five sentences a paragraph: txt, docx (each fifth paragraph has a word in bold), and txt as a stream
-of events. A daemon of two workers, which is started anew for each and translates a text of PAGES first, translates them. Prints the sentences, the bytes of the largest
-part (the text, or the longest member of the archive), the seconds, and the peak of memory above what the daemon had before, in MB (10^6): of what is resident (VmHWM, with
-the parts of files such as weights that are read for the first time), and of its own alone (RssAnon, looked at every 50 ms). --save FOLDER keeps the results.
+Makes documents of 300 words a page from tests/bench/sentences.txt, five sentences a paragraph: txt, docx (each fifth
+paragraph has a word in bold), and txt as a stream of events. A daemon of two workers, which is started anew for each
+and translates a text of PAGES first, translates them. Prints the sentences, the bytes of the largest part (the text, or
+the longest member of the archive), the seconds, and the peak of memory above what the daemon had before, in MB (10^6):
+of what is resident (VmHWM, with the parts of files such as weights that are read for the first time), and of its own
+alone (RssAnon, looked at every 50 ms). --save FOLDER keeps the results.
 """
 
 from __future__ import annotations
@@ -28,9 +30,12 @@ import serving
 ROOT = Path(__file__).resolve().parents[2]
 WORDS, PARAGRAPH, BOUNDARY = 300, 5, "document-memory"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-TYPES = ('<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
-         'relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>')
-RELATIONS = ('<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/'
+TYPES = ('<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" '
+         'ContentType="application/vnd.openxmlformats-package.'
+         'relationships+xml"/><Override PartName="/word/document.xml" '
+         'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>')
+RELATIONS = ('<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship '
+             'Id="rId1" Type="http://schemas.openxmlformats.org/'
              'officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>')
 
 
@@ -53,9 +58,12 @@ def docx(texts: list[str]) -> tuple[bytes, int]:
     body = []
     for i, text in enumerate(texts):
         first, bold, rest = text.partition(" ") if i % PARAGRAPH == 0 else (text, "", "")
-        marked = f'<w:r><w:rPr><w:b/></w:rPr><w:t>{first}</w:t></w:r><w:r><w:t xml:space="preserve">{bold}{rest}</w:t></w:r>' if bold else f"<w:r><w:t>{text}</w:t></w:r>"
+        marked = (
+            f'<w:r><w:rPr><w:b/></w:rPr><w:t>{first}</w:t></w:r><w:r><w:t xml:space="preserve">{bold}{rest}</w:t></w:r>'
+            if bold else f"<w:r><w:t>{text}</w:t></w:r>")
         body.append(f'<w:p><w:pPr><w:jc w:val="both"/></w:pPr>{marked}</w:p>')
-    document = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><w:document {W}><w:body>{"".join(body)}</w:body></w:document>'
+    document = (f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><w:document '
+                f'{W}><w:body>{"".join(body)}</w:body></w:document>')
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (("[Content_Types].xml", TYPES), ("_rels/.rels", RELATIONS), ("word/document.xml", document)):
@@ -66,16 +74,20 @@ def docx(texts: list[str]) -> tuple[bytes, int]:
 class Server:
     def __init__(self, alignd: str, model: str) -> None:
         self.address = f"127.0.0.1:{serving.free_port()}"
-        self.process = subprocess.Popen([alignd, "--model", model, "--listen", self.address, "--workers", "2", "--log-level", "error", "--max-body-bytes", "16777216",
-                                         "--document-sentences", "100000", "--document-ms", "3600000", "--deadline-ms", "3600000"])
+        self.process = subprocess.Popen([alignd, "--model", model, "--listen", self.address, "--workers", "2",
+                                         "--log-level", "error", "--max-body-bytes", "16777216",
+                                         "--document-sentences", "100000", "--document-ms", "3600000", "--deadline-ms",
+                                         "3600000"])
         atexit.register(self.process.terminate)
         serving.await_ready(self.process, self.address)
 
     def translate(self, name: str, file: bytes, stream: bool) -> bytes:
         parts = [f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
                  for key, value in (("source", "en"), ("target", "fr"), ("stream", str(stream).lower()))]
-        parts.append(f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode() + file + f"\r\n--{BOUNDARY}--\r\n".encode())
-        request = urllib.request.Request(f"http://{self.address}/documents", b"".join(parts), {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"})
+        parts.append(f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+                     + file + f"\r\n--{BOUNDARY}--\r\n".encode())
+        request = urllib.request.Request(f"http://{self.address}/documents", b"".join(parts),
+                                         {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"})
         try:
             return urllib.request.urlopen(request, timeout=3600).read()
         except urllib.error.HTTPError as error:
@@ -109,7 +121,9 @@ def main() -> None:
     parser.add_argument("--model", default="weights/en-fr")
     parser.add_argument("--pages", default="10,100,1000")
     parser.add_argument("--kinds", default="txt,docx,stream")
-    parser.add_argument("--before", type=int, default=0, help="pages of a text that the daemon translates first, so that its workers have memory of their own")
+    parser.add_argument("--before", type=int, default=0,
+                        help=("pages of a text that the daemon translates first, so that its workers have memory of "
+                              "their own"))
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     for kind, pages in itertools.product(options.kinds.split(","), map(int, options.pages.split(","))):
@@ -119,8 +133,10 @@ def main() -> None:
         texts, count = paragraphs(pages)
         text = "\n".join(texts).encode()
         file, largest = docx(texts) if kind == "docx" else (text, len(text))
-        seconds, peak, own, reply = server.measure("pages.docx" if kind == "docx" else "pages.txt", file, kind == "stream")
-        print(f"{kind:6} {pages:5} pages {count:6} sentences, largest part {largest / 1e6:5.2f} MB: {seconds:6.1f} s, {peak:6.1f} MB, its own {own:6.1f} MB", flush=True)
+        seconds, peak, own, reply = server.measure("pages.docx" if kind == "docx" else "pages.txt", file,
+                                                   kind == "stream")
+        print(f"{kind:6} {pages:5} pages {count:6} sentences, largest part {largest / 1e6:5.2f} MB: {seconds:6.1f} s, "
+              f"{peak:6.1f} MB, its own {own:6.1f} MB", flush=True)
         server.process.terminate()
         server.process.wait()
         if options.save:

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""How long a stream waits for its next token while others send long sentences: tests/bench/gaps.py MODEL [--alignd PROGRAM] [-- OPTIONS of alignd]
+"""How long a stream waits for its next token while others send long sentences:
+tests/bench/gaps.py MODEL [--alignd PROGRAM] [-- OPTIONS of alignd]
 
-Input: a folder of bench/random_model, whose source.txt has the words; its limit of source tokens is raised in a copy. Starts a daemon of one worker. One client
-streams sentences, greedily, one after the other; another sends a long one, whose translation is one token, waits for its answer and 50 ms, and sends the next. Prints
-for each length, and for none, how many gaps between the stream's tokens there were, and their median, 99th percentile and maximum in milliseconds.
+Input: a folder of bench/random_model, whose source.txt has the words; its limit of source tokens is raised in a copy.
+Starts a daemon of one worker. One client streams sentences, greedily, one after the other; another sends a long one,
+whose translation is one token, waits for its answer and 50 ms, and sends the next. Prints for each length, and for
+none, how many gaps between the stream's tokens there were, and their median, 99th percentile and maximum in
+milliseconds.
 """
 
 from __future__ import annotations
@@ -43,12 +46,14 @@ class Words:
         self.words, self.random = (model / "source.txt").read_text(encoding="utf-8").split(), random.Random(1)
 
     def body(self, count: int, **other) -> dict:
-        return {"text": " ".join(self.random.choices(self.words, k=count)), "strategy": "greedy", "include": [], "split_sentences": False, "verbatim": True, **other}
+        return {"text": " ".join(self.random.choices(self.words, k=count)), "strategy": "greedy", "include": [],
+                "split_sentences": False, "verbatim": True, **other}
 
 
 def gaps_of(url: str, body: dict) -> list[float]:
     """Seconds between the tokens of one stream."""
-    request = urllib.request.Request(f"{url}/translate", json.dumps(body | {"stream": True}).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(f"{url}/translate", json.dumps(body | {"stream": True}).encode(),
+                                     {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as reply:
         times = [time.perf_counter() for line in reply if line.startswith(b"event: token")]
     return [after - before for before, after in zip(times, times[1:])]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """How often the right form of a glossary's phrase is chosen: tests/bench/glossary_forms.py URL [MODEL]
 
-URL: a daemon with an English to French model. Prints how many of 200 translations hold, of the forms that the glossary lists with
-'|' between them, the one that agrees with the subject or the noun, then those that do not. Agreement is judged by the expected form
-alone: a form is right if the noun's usual gender and the sentence's number, or the verb's person, ask for it.
+URL: a daemon with an English to French model. Prints how many of 200 translations hold, of the forms that the glossary
+lists with '|' between them, the one that agrees with the subject or the noun, then those that do not. Agreement is
+judged by the expected form alone: a form is right if the noun's usual gender and the sentence's number, or the verb's
+person, ask for it.
 """
 import json
 import sys
@@ -11,15 +12,20 @@ import urllib.request
 from itertools import product
 
 ADJECTIVES = {  # masculine, feminine; the same in the plural
-    "small": "minuscule minuscule minuscules minuscules", "black": "noir noire noirs noires", "old": "ancien ancienne anciens anciennes",
-    "green": "vert verte verts vertes", "big": "grand grande grands grandes", "beautiful": "élégant élégante élégants élégantes",
+    "small": "minuscule minuscule minuscules minuscules", "black": "noir noire noirs noires",
+    "old": "ancien ancienne anciens anciennes",
+    "green": "vert verte verts vertes", "big": "grand grande grands grandes",
+    "beautiful": "élégant élégante élégants élégantes",
 }
 NOUNS = [  # singular, plural, feminine
-    ("dog", "dogs", 0), ("cat", "cats", 0), ("house", "houses", 1), ("car", "cars", 1), ("table", "tables", 1), ("book", "books", 0),
+    ("dog", "dogs", 0), ("cat", "cats", 0), ("house", "houses", 1), ("car", "cars", 1), ("table", "tables", 1),
+    ("book", "books", 0),
     ("dress", "dresses", 1), ("flower", "flowers", 1), ("hat", "hats", 0), ("door", "doors", 1),
 ]
-PLACES = [("The {} {} is here.", "The {} {} are here."), ("I see a {} {}.", "I see two {} {}."), ("He has a {} {}.", "He has many {} {}.")]
-ONE_FORM = {"sheep": "mouton moutons", "fish": "poisson poissons", "deer": "cerf cerfs", "aircraft": "avion avions", "offspring": "petit petits"}
+PLACES = [("The {} {} is here.", "The {} {} are here."), ("I see a {} {}.", "I see two {} {}."),
+          ("He has a {} {}.", "He has many {} {}.")]
+ONE_FORM = {"sheep": "mouton moutons", "fish": "poisson poissons", "deer": "cerf cerfs", "aircraft": "avion avions",
+            "offspring": "petit petits"}
 NUMBERS = [("I see a {}.", 0), ("I see two {}.", 1), ("This {} is white.", 0), ("These {} are white.", 1)]
 VERBS = {
     "like": ("apprécie apprécies apprécions appréciez apprécient", ["snow", "music", "my mother"]),
@@ -43,7 +49,8 @@ def cases() -> list[Case]:
         found += [(text.format(word), word, forms.split(), {forms.split()[number]}) for text, number in NUMBERS]
     for word, (forms, objects) in VERBS.items():
         for (subject, persons), what in product(SUBJECTS, objects):
-            found.append((f"{subject} {word} {what}.", word, forms.split(), {forms.split()[person] for person in persons}))
+            found.append((f"{subject} {word} {what}.", word, forms.split(),
+                          {forms.split()[person] for person in persons}))
     return found[:200]
 
 

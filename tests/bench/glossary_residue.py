@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Whether a glossary's phrase leaves a piece of what it replaces: tests/bench/glossary_residue.py URL [DIRECTION...]
 
-URL: a daemon with the shipped models. Translates 100 sentences in each direction, with one entry each: 50 words of the language, and 50
-invented ones. A reply is clean if the phrase occurs once and each other word is one of three kinds: a word of the eight best translations,
-without a glossary, of the same sentence with this term or another that is not linked to the term; a word of the translation in
-which the term is copied unchanged; or a short word that other translations have, such as an article that agrees with the phrase.
-Endings of up to two letters do not count, because a participle agrees with the phrase, too. The reply must also have at most one
-word more than the longest of these translations, less the term. Prints how many are clean, and the others.
+URL: a daemon with the shipped models. Translates 100 sentences in each direction, with one entry each: 50 words of the
+language, and 50 invented ones. A reply is clean if the phrase occurs once and each other word is one of three kinds: a
+word of the eight best translations, without a glossary, of the same sentence with this term or another that is not
+linked to the term; a word of the translation in which the term is copied unchanged; or a short word that other
+translations have, such as an article that agrees with the phrase. Endings of up to two letters do not count, because a
+participle agrees with the phrase, too. The reply must also have at most one word more than the longest of these
+translations, less the term. Prints how many are clean, and the others.
 """
 import json
 import os
@@ -17,30 +18,44 @@ import urllib.request
 from collections import Counter, defaultdict
 
 FRAMES = {
-    "en": ["The {} is not here today.", "We have already seen the {} in the garden.", "My brother gave the {} to his teacher.",
-           "I cannot find the {} anywhere.", "She said that the {} was too expensive for us.", "Do you know where the {} comes from?",
-           "They want to talk about the {} tomorrow.", "Last week, a {} stood in front of our house.", "Without a {} we cannot begin.",
-           "The color of the {} surprised everybody.", "He looked at the {} and smiled.", "Nobody wanted to pay for the {}.",
-           "This {} belongs to my parents.", "If the {} breaks, call me at once.", "The old {} is better than the new one.",
+    "en": ["The {} is not here today.", "We have already seen the {} in the garden.",
+           "My brother gave the {} to his teacher.",
+           "I cannot find the {} anywhere.", "She said that the {} was too expensive for us.",
+           "Do you know where the {} comes from?",
+           "They want to talk about the {} tomorrow.", "Last week, a {} stood in front of our house.",
+           "Without a {} we cannot begin.",
+           "The color of the {} surprised everybody.", "He looked at the {} and smiled.",
+           "Nobody wanted to pay for the {}.",
+           "This {} belongs to my parents.", "If the {} breaks, call me at once.",
+           "The old {} is better than the new one.",
            "You should read the letter about the {} again.", "Every {} needs a name.", "I dreamed of a {} last night.",
            "The police are looking for the {} near the river.", "With this {} you can save a lot of time.",
            "There was only one {} left in the shop.", "Tom put the {} on the table.", "How much does this {} cost?",
            "We need another {} before Monday.", "The {} and the window were both broken."],
-    "fr": ["Le {} n'est pas ici aujourd'hui.", "Nous avons déjà vu le {} dans la ville.", "Mon frère a donné le {} à son professeur.",
-           "Je ne trouve le {} nulle part.", "Elle a dit que le {} était trop cher pour nous.", "Savez-vous d'où vient ce {} ?",
+    "fr": ["Le {} n'est pas ici aujourd'hui.", "Nous avons déjà vu le {} dans la ville.",
+           "Mon frère a donné le {} à son professeur.",
+           "Je ne trouve le {} nulle part.", "Elle a dit que le {} était trop cher pour nous.",
+           "Savez-vous d'où vient ce {} ?",
            "Ils veulent parler du {} demain.", "La semaine dernière, un {} se trouvait devant notre maison.",
-           "Sans un {} nous ne pouvons pas commencer.", "La couleur du {} a surpris tout le monde.", "Il regarda le {} et sourit.",
-           "Personne ne voulait payer pour le {}.", "Ce {} appartient à mes parents.", "Si le {} se casse, appelez-moi tout de suite.",
-           "Le vieux {} est meilleur que le nouveau.", "Tu devrais relire la lettre sur le {}.", "Chaque {} a besoin d'un nom.",
+           "Sans un {} nous ne pouvons pas commencer.", "La couleur du {} a surpris tout le monde.",
+           "Il regarda le {} et sourit.",
+           "Personne ne voulait payer pour le {}.", "Ce {} appartient à mes parents.",
+           "Si le {} se casse, appelez-moi tout de suite.",
+           "Le vieux {} est meilleur que le nouveau.", "Tu devrais relire la lettre sur le {}.",
+           "Chaque {} a besoin d'un nom.",
            "J'ai rêvé d'un {} cette nuit.", "La police cherche le {} près de la rivière.",
            "Avec ce {} vous pouvez gagner beaucoup de temps.", "Il ne restait qu'un seul {} dans le magasin.",
            "Tom a posé le {} sur la table.", "Combien coûte ce {} ?", "Il nous faut un autre {} avant lundi.",
            "Le {} et la fenêtre étaient tous deux cassés."],
-    "de": ["Der {} ist heute nicht hier.", "Wir haben den {} schon im Garten gesehen.", "Mein Bruder gab seinem Lehrer den {}.",
-           "Ich kann den {} nirgends finden.", "Sie sagte, dass der {} zu teuer für uns war.", "Weißt du, woher der {} kommt?",
+    "de": ["Der {} ist heute nicht hier.", "Wir haben den {} schon im Garten gesehen.",
+           "Mein Bruder gab seinem Lehrer den {}.",
+           "Ich kann den {} nirgends finden.", "Sie sagte, dass der {} zu teuer für uns war.",
+           "Weißt du, woher der {} kommt?",
            "Sie wollen morgen über den {} sprechen.", "Letzte Woche stand ein {} vor unserem Haus.",
-           "Ohne einen {} können wir nicht anfangen.", "Die Farbe am {} überraschte alle.", "Er sah den {} an und lächelte.",
-           "Niemand wollte für den {} bezahlen.", "Dieser {} gehört meinen Eltern.", "Wenn der {} kaputtgeht, ruf mich sofort an.",
+           "Ohne einen {} können wir nicht anfangen.", "Die Farbe am {} überraschte alle.",
+           "Er sah den {} an und lächelte.",
+           "Niemand wollte für den {} bezahlen.", "Dieser {} gehört meinen Eltern.",
+           "Wenn der {} kaputtgeht, ruf mich sofort an.",
            "Der alte {} ist besser als der neue.", "Du solltest den Brief über den {} noch einmal lesen.",
            "Jeder {} braucht einen Namen.", "Ich habe letzte Nacht von einem {} geträumt.",
            "Die Polizei sucht den {} in der Nähe vom Fluss.", "Mit diesem {} kannst du viel Zeit sparen.",
@@ -49,30 +64,40 @@ FRAMES = {
 }
 # The source word, and a phrase that the model would not choose for it.
 WORDS = {
-    "en-fr": """customer=donneur d'ordre; contract=marché; branch=succursale; cloud=nébuleuse; app=logiciel; driver=pilote; ticket=billet; folder=classeur;
-        account=espace client; bank=établissement; computer=ordinateur portable; engine=propulseur; plane=aéronef; boat=navire; bridge=viaduc; key=clef;
-        knife=lame; lamp=luminaire; letter=missive; machine=automate; map=plan; market=halle; medicine=remède; meeting=conférence; mirror=glace; office=cabinet;
-        pen=plume; phone=combiné; picture=tableau; plant=végétal; prison=pénitencier; report=rapport annuel; ring=anneau; road=chaussée; rope=cordage; school=lycée;
-        screen=moniteur; ship=paquebot; shoe=soulier; soldier=militaire; speaker=haut-parleur; stone=caillou; tool=ustensile; tower=donjon; tree=arbuste;
-        truck=camionnette; umbrella=ombrelle; wallet=porte-monnaie; watch=chronomètre; wine=cru""",
-    "fr-en": """client=patron; contrat=covenant; nuage=haze; logiciel=app; chauffeur=chauffeur general; billet=voucher; dossier=binder; compte=ledger;
-        ordinateur=laptop; moteur=powertrain; avion=aircraft; bateau=vessel; pont=overpass; couteau=blade; bureau=workplace; marché=bazaar; médicament=remedy;
-        miroir=looking glass; stylo=fountain pen; téléphone=handset; tableau=canvas; rapport=annual report; anneau=band; chemin=pathway; lycée=grammar school;
-        écran=monitor; navire=liner; soulier=boot; soldat=trooper; caillou=pebble; outil=utensil; arbre=shrub; camion=lorry; parapluie=brolly;
-        portefeuille=purse; vin=vintage; chien=hound; chat=kitty; cheval=steed; lit=bunk; livre=volume; journal=gazette; jardin=courtyard; gâteau=pastry;
-        verre=goblet; pantalon=slacks; chapeau=bonnet; manteau=overcoat; sac=satchel; vélo=pushbike""",
-    "en-de": """customer=Auftraggeber; contract=Kontrakt; branch=Niederlassung; cloud=Datenwolke; app=Apfel; driver=Treiber; ticket=Eintrittskarte; folder=Mappe;
-        account=Benutzerkonto; bank=Kreditinstitut; computer=Rechner; engine=Triebwerk; plane=Luftfahrzeug; boat=Kahn; bridge=Viadukt; key=Schlüsselwort;
-        knife=Klinge; lamp=Leuchte; letter=Schreiben; machine=Apparat; map=Landkarte; market=Basar; medicine=Arznei; meeting=Sitzung; mirror=Spiegelglas;
-        office=Geschäftsstelle; pen=Füller; phone=Fernsprecher; picture=Gemälde; plant=Gewächs; prison=Haftanstalt; report=Jahresbericht; ring=Reif; road=Fahrbahn;
-        rope=Tau; school=Gymnasium; screen=Anzeige; ship=Dampfer; shoe=Stiefel; soldier=Krieger; speaker=Lautsprecher; stone=Kiesel; tool=Gerät; tower=Bergfried;
-        tree=Strauch; truck=Laster; umbrella=Sonnenschirm; wallet=Geldbörse; watch=Stoppuhr; wine=Tropfen""",
-    "de-en": """Auftraggeber=client; Vertrag=covenant; Zweig=office; Wolkenspeicher=cloud; Apfel=app; Treiber=chauffeur; Fahrschein=voucher; Ordner=binder;
-        Rechner=laptop; Motor=powertrain; Kahn=vessel; Dampfer=liner; Schlüssel=passkey; Brief=missive; Apparat=device; Plan=roadmap; Markt=bazaar;
-        Spiegel=looking glass; Füller=quill; Stift=crayon; Bericht=annual report; Ring=band; Weg=pathway; Bildschirm=monitor; Schuh=boot; Soldat=trooper;
-        Stein=pebble; Turm=keep; Baum=shrub; Lastwagen=lorry; Regenschirm=brolly; Geldbeutel=purse; Wein=vintage; Hund=hound; Kater=kitty; Tisch=workbench;
-        Stuhl=stool; Garten=courtyard; Kuchen=pastry; Becher=goblet; Hut=bonnet; Mantel=overcoat; Koffer=satchel; Teppich=carpeting; Wagen=carriage; Zug=railcar;
-        Kunde=patron; Freund=companion; Arzt=physician; Löffel=scoop""",
+    "en-fr": """customer=donneur d'ordre;contract=marché;branch=succursale;cloud=nébuleuse;app=logiciel;
+        driver=pilote;ticket=billet;folder=classeur;account=espace client;bank=établissement;
+        computer=ordinateur portable;engine=propulseur;plane=aéronef;boat=navire;bridge=viaduc;key=clef;
+        knife=lame;lamp=luminaire;letter=missive;machine=automate;map=plan;market=halle;medicine=remède;
+        meeting=conférence;mirror=glace;office=cabinet;pen=plume;phone=combiné;picture=tableau;plant=végétal;
+        prison=pénitencier;report=rapport annuel;ring=anneau;road=chaussée;rope=cordage;school=lycée;
+        screen=moniteur;ship=paquebot;shoe=soulier;soldier=militaire;speaker=haut-parleur;stone=caillou;
+        tool=ustensile;tower=donjon;tree=arbuste;truck=camionnette;umbrella=ombrelle;wallet=porte-monnaie;
+        watch=chronomètre;wine=cru""",
+    "fr-en": """client=patron;contrat=covenant;nuage=haze;logiciel=app;chauffeur=chauffeur general;billet=voucher;
+        dossier=binder;compte=ledger;ordinateur=laptop;moteur=powertrain;avion=aircraft;bateau=vessel;
+        pont=overpass;couteau=blade;bureau=workplace;marché=bazaar;médicament=remedy;miroir=looking glass;
+        stylo=fountain pen;téléphone=handset;tableau=canvas;rapport=annual report;anneau=band;chemin=pathway;
+        lycée=grammar school;écran=monitor;navire=liner;soulier=boot;soldat=trooper;caillou=pebble;outil=utensil;
+        arbre=shrub;camion=lorry;parapluie=brolly;portefeuille=purse;vin=vintage;chien=hound;chat=kitty;
+        cheval=steed;lit=bunk;livre=volume;journal=gazette;jardin=courtyard;gâteau=pastry;verre=goblet;
+        pantalon=slacks;chapeau=bonnet;manteau=overcoat;sac=satchel;vélo=pushbike""",
+    "en-de": """customer=Auftraggeber;contract=Kontrakt;branch=Niederlassung;cloud=Datenwolke;app=Apfel;
+        driver=Treiber;ticket=Eintrittskarte;folder=Mappe;account=Benutzerkonto;bank=Kreditinstitut;
+        computer=Rechner;engine=Triebwerk;plane=Luftfahrzeug;boat=Kahn;bridge=Viadukt;key=Schlüsselwort;
+        knife=Klinge;lamp=Leuchte;letter=Schreiben;machine=Apparat;map=Landkarte;market=Basar;medicine=Arznei;
+        meeting=Sitzung;mirror=Spiegelglas;office=Geschäftsstelle;pen=Füller;phone=Fernsprecher;picture=Gemälde;
+        plant=Gewächs;prison=Haftanstalt;report=Jahresbericht;ring=Reif;road=Fahrbahn;rope=Tau;school=Gymnasium;
+        screen=Anzeige;ship=Dampfer;shoe=Stiefel;soldier=Krieger;speaker=Lautsprecher;stone=Kiesel;tool=Gerät;
+        tower=Bergfried;tree=Strauch;truck=Laster;umbrella=Sonnenschirm;wallet=Geldbörse;watch=Stoppuhr;
+        wine=Tropfen""",
+    "de-en": """Auftraggeber=client;Vertrag=covenant;Zweig=office;Wolkenspeicher=cloud;Apfel=app;
+        Treiber=chauffeur;Fahrschein=voucher;Ordner=binder;Rechner=laptop;Motor=powertrain;Kahn=vessel;
+        Dampfer=liner;Schlüssel=passkey;Brief=missive;Apparat=device;Plan=roadmap;Markt=bazaar;
+        Spiegel=looking glass;Füller=quill;Stift=crayon;Bericht=annual report;Ring=band;Weg=pathway;
+        Bildschirm=monitor;Schuh=boot;Soldat=trooper;Stein=pebble;Turm=keep;Baum=shrub;Lastwagen=lorry;
+        Regenschirm=brolly;Geldbeutel=purse;Wein=vintage;Hund=hound;Kater=kitty;Tisch=workbench;Stuhl=stool;
+        Garten=courtyard;Kuchen=pastry;Becher=goblet;Hut=bonnet;Mantel=overcoat;Koffer=satchel;Teppich=carpeting;
+        Wagen=carriage;Zug=railcar;Kunde=patron;Freund=companion;Arzt=physician;Löffel=scoop""",
 }
 SYLLABLES = "zor bla quin vax mel tro fi dru kel ost pri ran ul ne gam sid wop lix bry ton ca jup er ith".split()
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""alignd over HTTP beside another server over a WebSocket: tests/bench/http_peers.py --model FOLDER --source FILE [--peer "marian-server ... --port {port}"]
-[--build build] [--connections 1,16,64,256] [--requests 2000] [--workers 2] [--rounds 3] [-- OPTION...]
+"""alignd over HTTP beside another server over a WebSocket: tests/bench/http_peers.py --model FOLDER --source FILE
+[--peer "marian-server ... --port {port}"] [--build build] [--connections 1,16,64,256] [--requests 2000] [--workers 2]
+[--rounds 3] [-- OPTION...]
 
---source has one sentence a line. Each server starts anew for a round; before they are counted, all connections send a tenth of the requests once. A client program
-(build/tests/bench/clients, on the same processors as the servers) sends each sentence in a request of its own over CONNECTIONS connections, as many requests as --requests,
-a quarter as many over one. Options after -- go to alignd, besides --workers.
-Prints for each server and each number of connections requests a second (the median of the rounds, the least and the greatest), the medians of the rounds' p50 and p99 in
-ms, and the memory that is resident (MB of 10^6 bytes) after them, at most, and IDLE_S later; and what `alignd translate` does with the same sentences, sentences a
-second."""
+--source has one sentence a line. Each server starts anew for a round; before they are counted, all connections send a
+tenth of the requests once. A client program (build/tests/bench/clients, on the same processors as the servers) sends
+each sentence in a request of its own over CONNECTIONS connections, as many requests as --requests, a quarter as many
+over one. Options after -- go to alignd, besides --workers.
+Prints for each server and each number of connections requests a second (the median of the rounds, the least and the
+greatest), the medians of the rounds' p50 and p99 in ms, and the memory that is resident (MB of 10^6 bytes) after them,
+at most, and IDLE_S later; and what `alignd translate` does with the same sentences, sentences a second."""
 
 from __future__ import annotations
 
@@ -51,8 +53,10 @@ def await_port(process: subprocess.Popen, port: int) -> None:
 
 def load(build: str, port: int, connections: int, fields: str, lines: list[str]) -> tuple[float, float, float]:
     """Requests a second, p50 and p99 in ms."""
-    out = subprocess.run([f"{build}/tests/bench/clients", str(port), str(connections), fields], input="\n".join(lines) + "\n", text=True, capture_output=True, check=True).stdout
-    return tuple(float(re.search(rf"{name}=([\d.]+)", out).group(1)) for name in ("requests_per_second", "p50_ms", "p99_ms"))
+    out = subprocess.run([f"{build}/tests/bench/clients", str(port), str(connections), fields],
+                         input="\n".join(lines) + "\n", text=True, capture_output=True, check=True).stdout
+    return tuple(float(re.search(rf"{name}=([\d.]+)", out).group(1))
+                 for name in ("requests_per_second", "p50_ms", "p99_ms"))
 
 
 def cycle(lines: list[str], count: int) -> list[str]:
@@ -60,7 +64,8 @@ def cycle(lines: list[str], count: int) -> list[str]:
 
 
 def offline(args: argparse.Namespace, lines: list[str]) -> float:
-    command = [f"{args.build}/alignd", "translate", "--model", args.model, "--strategy", "greedy", "--workers", str(args.workers), "--stats", *args.options]
+    command = [f"{args.build}/alignd", "translate", "--model", args.model, "--strategy", "greedy", "--workers",
+               str(args.workers), "--stats", *args.options]
     error = subprocess.run(command, input="\n".join(lines) + "\n", text=True, capture_output=True, check=True).stderr
     return len(lines) / float(re.search(r"seconds=([\d.]+)", error).group(1))
 
@@ -88,23 +93,30 @@ def main() -> None:
             some = lines if count > 1 else lines[: max(1, len(lines) // 4)]
             port = serving.free_port()
             address = f"127.0.0.1:{port}"
-            alignd = [f"{args.build}/alignd", "--model", args.model, "--listen", address, "--workers", str(args.workers), *args.options]
-            servers = [("alignd", alignd, '"strategy":"greedy","include":[]', lambda process: serving.await_ready(process, address))]
+            alignd = [f"{args.build}/alignd", "--model", args.model, "--listen", address, "--workers",
+                      str(args.workers), *args.options]
+            servers = [("alignd", alignd, '"strategy":"greedy","include":[]',
+                        lambda process: serving.await_ready(process, address))]
             if args.peer:
-                servers.append(("peer", shlex.split(args.peer.format(port=port)), "websocket", lambda process: await_port(process, port)))
+                servers.append(("peer", shlex.split(args.peer.format(port=port)), "websocket",
+                                lambda process: await_port(process, port)))
             for name, command, fields, ready in servers:
                 with started(command, port, ready) as process:
                     load(args.build, port, count, fields, some[: max(count, len(some) // 10)])
                     measured = load(args.build, port, count, fields, some)
                     resident = serving.memory(process, "VmRSS"), serving.memory(process, "VmHWM")
                     time.sleep(IDLE_S)
-                    results.setdefault((name, count), []).append((*measured, *resident, serving.memory(process, "VmRSS")))
-    print(f"alignd translate: {statistics.median(batch):.1f} ({min(batch):.1f} - {max(batch):.1f}) sentences a second\n")
-    print("| connections | server | requests a second | p50 ms | p99 ms | resident MB | at most | idle |\n|---|---|---|---|---|---|---|---|")
+                    results.setdefault((name, count),
+                                       []).append((*measured, *resident, serving.memory(process, "VmRSS")))
+    print(
+        f"alignd translate: {statistics.median(batch):.1f} ({min(batch):.1f} - {max(batch):.1f}) sentences a second\n")
+    print("| connections | server | requests a second | p50 ms | p99 ms | resident MB | at most | idle "
+          "|\n|---|---|---|---|---|---|---|---|")
     for (name, count), rounds in sorted(results.items(), key=lambda item: (item[0][1], item[0][0])):
         rates, *others = (list(column) for column in zip(*rounds))
         p50, p99, *resident = (statistics.median(column) for column in others)
-        print(f"| {count} | {name} | {statistics.median(rates):.1f} ({min(rates):.1f} - {max(rates):.1f}) | {p50:.2f} | {p99:.2f} | "
+        print(f"| {count} | {name} | {statistics.median(rates):.1f} ({min(rates):.1f} - {max(rates):.1f}) | {p50:.2f} "
+              f"| {p99:.2f} | "
               + " | ".join(f"{megabytes:.0f}" for megabytes in resident) + " |")
 
 

@@ -1,8 +1,11 @@
-"""Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1] [--sample 200] [--strategy beam] [--compute float32]
+"""Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1]
+[--sample 200] [--strategy beam] [--compute float32]
 
-Builds sentences from templates with a run that is not language, or an amount of money, or both, has each model translate them, and compares: each run must be in the translation
-exactly as often as in the sentence, each amount with its value and its currency, however the target language writes it, and no U+FFFD may be there. Prints a line for each
-model and what went wrong; --sample prints so many pairs to be judged by eye: does the run stand beside the right words? Exits with 1 if more than one sentence in 200 went wrong.
+Builds sentences from templates with a run that is not language, or an amount of money, or both, has each model
+translate them, and compares: each run must be in the translation exactly as often as in the sentence, each amount with
+its value and its currency, however the target language writes it, and no U+FFFD may be there. Prints a line for each
+model and what went wrong; --sample prints so many pairs to be judged by eye: does the run stand beside the right words?
+Exits with 1 if more than one sentence in 200 went wrong.
 """
 
 from __future__ import annotations
@@ -20,25 +23,37 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from weights.evaluation.client import Daemon, Variant, chunks, daemon  # noqa: E402
 
 TEMPLATES = {
-    "en": ["Have you seen {run} today?", "Please send {run} to my brother.", "The file is called {run}.", "I think {run} is very good.", "{run} is on the table.",
-           "We talked about {run} yesterday.", "Thank you {run}", "My friend gave me {run} for my birthday.", "Tom wrote {run} on the wall.", "Is this {run} or not?",
-           "I forgot {run} at home.", "She reads {run} every morning.", "You must enter {run} here.", "The answer was {run}, and he was happy."],
-    "fr": ["Avez-vous vu {run} aujourd'hui ?", "Envoyez {run} à mon frère.", "Le fichier s'appelle {run}.", "Je pense que {run} est très bon.", "{run} est sur la table.",
-           "Nous avons parlé de {run} hier.", "Merci {run}", "Mon ami m'a donné {run} pour mon anniversaire.", "Tom a écrit {run} sur le mur.", "J'ai oublié {run} à la maison.",
+    "en": ["Have you seen {run} today?", "Please send {run} to my brother.", "The file is called {run}.",
+           "I think {run} is very good.", "{run} is on the table.",
+           "We talked about {run} yesterday.", "Thank you {run}", "My friend gave me {run} for my birthday.",
+           "Tom wrote {run} on the wall.", "Is this {run} or not?",
+           "I forgot {run} at home.", "She reads {run} every morning.", "You must enter {run} here.",
+           "The answer was {run}, and he was happy."],
+    "fr": ["Avez-vous vu {run} aujourd'hui ?", "Envoyez {run} à mon frère.", "Le fichier s'appelle {run}.",
+           "Je pense que {run} est très bon.", "{run} est sur la table.",
+           "Nous avons parlé de {run} hier.", "Merci {run}", "Mon ami m'a donné {run} pour mon anniversaire.",
+           "Tom a écrit {run} sur le mur.", "J'ai oublié {run} à la maison.",
            "Elle lit {run} tous les matins.", "La réponse était {run}, et il était content."],
-    "de": ["Haben Sie heute {run} gesehen?", "Bitte schicken Sie {run} an meinen Bruder.", "Die Datei heißt {run}.", "Ich glaube, {run} ist sehr gut.", "{run} liegt auf dem Tisch.",
-           "Wir haben gestern über {run} gesprochen.", "Danke {run}", "Mein Freund hat mir {run} zum Geburtstag gegeben.", "Tom hat {run} an die Wand geschrieben.",
-           "Ich habe {run} zu Hause vergessen.", "Sie liest jeden Morgen {run}.", "Die Antwort war {run}, und er war froh."],
+    "de": ["Haben Sie heute {run} gesehen?", "Bitte schicken Sie {run} an meinen Bruder.", "Die Datei heißt {run}.",
+           "Ich glaube, {run} ist sehr gut.", "{run} liegt auf dem Tisch.",
+           "Wir haben gestern über {run} gesprochen.", "Danke {run}",
+           "Mein Freund hat mir {run} zum Geburtstag gegeben.", "Tom hat {run} an die Wand geschrieben.",
+           "Ich habe {run} zu Hause vergessen.", "Sie liest jeden Morgen {run}.",
+           "Die Antwort war {run}, und er war froh."],
 }
 PRICES = {
-    "en": ["I paid {amount} for the book.", "It costs {amount}.", "He owes me {amount}.", "The rent is {amount} a month.", "She won {amount} yesterday.", "I paid {amount} for {run}."],
-    "fr": ["J'ai payé {amount} pour le livre.", "Ça coûte {amount}.", "Il me doit {amount}.", "Le loyer est de {amount} par mois.", "Elle a gagné {amount} hier.", "J'ai payé {amount} pour {run}."],
-    "de": ["Ich habe {amount} für das Buch bezahlt.", "Es kostet {amount}.", "Er schuldet mir {amount}.", "Die Miete beträgt {amount} im Monat.", "Sie hat gestern {amount} gewonnen.",
+    "en": ["I paid {amount} for the book.", "It costs {amount}.", "He owes me {amount}.",
+           "The rent is {amount} a month.", "She won {amount} yesterday.", "I paid {amount} for {run}."],
+    "fr": ["J'ai payé {amount} pour le livre.", "Ça coûte {amount}.", "Il me doit {amount}.",
+           "Le loyer est de {amount} par mois.", "Elle a gagné {amount} hier.", "J'ai payé {amount} pour {run}."],
+    "de": ["Ich habe {amount} für das Buch bezahlt.", "Es kostet {amount}.", "Er schuldet mir {amount}.",
+           "Die Miete beträgt {amount} im Monat.", "Sie hat gestern {amount} gewonnen.",
            "Ich habe {amount} für {run} bezahlt."],
 }
 EMOJI = ["😀", "👍🏽", "👩‍👩‍👧‍👦", "🏳️‍🌈", "🇫🇷", "1️⃣", "❤️", "🤷🏻‍♀️", "🎉🎉", "☕", "🧑‍💻"]
 SYMBOLS = ["★", "→", "©", "™", "♫", "✓", "½", "☎", "⌘", "←→"]
-NAMES = ["Dvořák", "Kraków", "Łódź", "Ğülşah", "Σοφία", "Москва", "東京", "서울", "القاهرة", "ירושלים", "กรุงเทพ", "दिल्ली", "Nguyễn", "Ấp", "Þórshöfn"]
+NAMES = ["Dvořák", "Kraków", "Łódź", "Ğülşah", "Σοφία", "Москва", "東京", "서울", "القاهرة", "ירושלים", "กรุงเทพ", "दिल्ली",
+         "Nguyễn", "Ấp", "Þórshöfn"]
 WORDS = ["alpha", "report", "main", "user", "data", "build", "index", "page", "total"]
 
 
@@ -52,16 +67,22 @@ def code(chance: random.Random) -> str:
     word, other, n = chance.choice(WORDS), chance.choice(WORDS), chance.randrange(2, 98)
     digits = lambda count: "".join(str(chance.randrange(10)) for _ in range(count))  # noqa: E731
     return chance.choice([
-        f"{word.upper()}_{other.upper()}={n}", f"/usr/{word}/{other}.txt", f"C:\\{word}\\{other}.doc", f"{word}_{n}.pdf", f"{word.title()}{other.title()}{n}x", f"v{n}.{n}.1",
-        f"978-3-16-{digits(6)}-0", f"DE{digits(2)} {digits(4)} {digits(4)} {digits(4)} {digits(4)} {digits(2)}", f"+49 30 {digits(4)} {digits(4)}", f"{chance.randrange(1 << 40):010x}a7",
-        f"#{word}{other}", f"@{word}_{n}", f":{word}_{other}:", "%s", "%(name)s", "{name}", "{{count}}", "${total}", f"[{n}]", f"--{word}-{other}", f"{word}()",
-        f"https://{word}.example.org/{other}?id={n}&x=1", f"www.{word}{n}.com", f"{word}.{other}@example.com", f"2024-0{n % 9 + 1}-1{n % 9}T10:00:00Z", f"{n}.{n}.{n}.1",
-        f"00:1b:{n:02x}:11:3a:b7", "R&D", f"Ctrl+{word[0].upper()}", f"x^{n} + y^{n} = z^{n}", "H₂O", "CO₂", f"\\{word}", f"${word.upper()}", f"{n}°C", f"{word}={other}", "&&",
+        f"{word.upper()}_{other.upper()}={n}", f"/usr/{word}/{other}.txt", f"C:\\{word}\\{other}.doc",
+        f"{word}_{n}.pdf", f"{word.title()}{other.title()}{n}x", f"v{n}.{n}.1",
+        f"978-3-16-{digits(6)}-0", f"DE{digits(2)} {digits(4)} {digits(4)} {digits(4)} {digits(4)} {digits(2)}",
+        f"+49 30 {digits(4)} {digits(4)}", f"{chance.randrange(1 << 40):010x}a7",
+        f"#{word}{other}", f"@{word}_{n}", f":{word}_{other}:", "%s", "%(name)s", "{name}", "{{count}}", "${total}",
+        f"[{n}]", f"--{word}-{other}", f"{word}()",
+        f"https://{word}.example.org/{other}?id={n}&x=1", f"www.{word}{n}.com", f"{word}.{other}@example.com",
+        f"2024-0{n % 9 + 1}-1{n % 9}T10:00:00Z", f"{n}.{n}.{n}.1",
+        f"00:1b:{n:02x}:11:3a:b7", "R&D", f"Ctrl+{word[0].upper()}", f"x^{n} + y^{n} = z^{n}", "H₂O", "CO₂",
+        f"\\{word}", f"${word.upper()}", f"{n}°C", f"{word}={other}", "&&",
         f'{{"{word}": {n}}}', "4K", f"doi:10.{digits(4)}/{digits(3)}"])
 
 
 def run(chance: random.Random) -> str:
-    return chance.choice([lambda: chance.choice(EMOJI), lambda: chance.choice(SYMBOLS), lambda: chance.choice(NAMES), lambda: code(chance)])()
+    return chance.choice([lambda: chance.choice(EMOJI), lambda: chance.choice(SYMBOLS), lambda: chance.choice(NAMES),
+                          lambda: code(chance)])()
 
 
 def grouped(value: int, separator: str) -> str:
@@ -69,7 +90,9 @@ def grouped(value: int, separator: str) -> str:
 
 
 def amount(chance: random.Random, language: str) -> tuple[str, tuple[Decimal, str]]:
-    whole, cents, sign = chance.choice([chance.randrange(2, 100), chance.randrange(100, 1000), chance.randrange(1000, 2_000_000)]), chance.choice([0, 0, chance.randrange(1, 100)]), chance.choice("€$")
+    whole, cents, sign = chance.choice([chance.randrange(2, 100), chance.randrange(100, 1000),
+                                        chance.randrange(1000, 2_000_000)]), chance.choice(
+                                            [0, 0, chance.randrange(1, 100)]), chance.choice("€$")
     if language == "en":
         text = sign + grouped(whole, ",") + (f".{cents:02}" if cents else "")
     else:
@@ -89,7 +112,8 @@ def cases(language: str, count: int, seed: int) -> list[Case]:
 
 def values(text: str, language: str) -> list[Decimal]:
     """Of all numbers in a text, with the separators of the language."""
-    point, group = (".", ",") if language == "en" else (",", r"[.\u202f\u00a0 ]" if language == "de" else r"[\u202f\u00a0 ]")
+    point, group = ((".", ",") if language == "en" else (",", r"[.\u202f\u00a0 ]" if language == "de"
+                                                         else r"[\u202f\u00a0 ]"))
     found = re.findall(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:\{point}\d+)?|\d+(?:\{point}\d+)?", text)
     return [Decimal(re.sub(group, "", number).replace(point, ".")) for number in found]
 
@@ -105,16 +129,19 @@ def fault(case: Case, translation: str, target: str) -> str | None:
         if translation.count(case.run) != case.text.count(case.run):
             return f"run {translation.count(case.run)} times"
         rest = translation.replace(case.run, " ")
-    if case.amount and (values(rest, target).count(case.amount[0]) != 1 or len(CURRENCIES[case.amount[1]].findall(rest)) != 1):
+    if (case.amount and (values(rest, target).count(case.amount[0]) != 1
+                         or len(CURRENCIES[case.amount[1]].findall(rest)) != 1)):
         return "amount"
     return None
 
 
-def check(client: Daemon, source: str, target: str, arguments: argparse.Namespace) -> tuple[int, list[tuple[str, Case, str]], list[tuple[Case, str]]]:
+def check(client: Daemon, source: str, target: str,
+          arguments: argparse.Namespace) -> tuple[int, list[tuple[str, Case, str]], list[tuple[Case, str]]]:
     """How many went wrong, those, and all."""
     wrong, pairs = [], []
     for chunk in chunks(cases(source, arguments.count, arguments.seed), 50):
-        body = {"model": client.model, "text": [case.text for case in chunk], "strategy": arguments.strategy, "warnings": False}
+        body = {"model": client.model, "text": [case.text for case in chunk], "strategy": arguments.strategy,
+                "warnings": False}
         for case, one in zip(chunk, client.request("/translate", body)["translations"], strict=True):
             pairs.append((case, one["text"]))
             why = fault(case, one["text"], target)

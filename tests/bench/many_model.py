@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A model of many languages of NLLB-200's true size, as a CTranslate2 folder: python3 tests/bench/many_model.py FOLDER
 
-Input: nothing. Output: FOLDER/model.bin (random int8 weights, 615 million with the defaults), shared_vocabulary.json, sentencepiece.bpe.model, config.json, README.md,
-and source.txt, sentences of 20 words each. `alignd import FOLDER --max-target-ratio 1` makes a model whose translations are as long as their sources, because
-its </s> has a bias that no other token reaches. Half of the words are in Latin letters, the others in nine scripts; a word is one piece. Weights are written a
-few rows at a time.
+Input: nothing. Output: FOLDER/model.bin (random int8 weights, 615 million with the defaults), shared_vocabulary.json,
+sentencepiece.bpe.model, config.json, README.md, and source.txt, sentences of 20 words each. `alignd import FOLDER
+--max-target-ratio 1` makes a model whose translations are as long as their sources, because its </s> has a bias that no
+other token reaches. Half of the words are in Latin letters, the others in nine scripts; a word is one piece. Weights
+are written a few rows at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ SCRIPTS = {  # name: first letter, number of letters, share of the words in perc
     "Thai": ("\u0e01", 40, 2),
     "Armn": ("\u0561", 30, 2),
 }
-LANGUAGES = ["eng_Latn", "fra_Latn", "deu_Latn", "rus_Cyrl", "zho_Hans", "kor_Hang", "arb_Arab", "hin_Deva", "ell_Grek", "heb_Hebr"]
+LANGUAGES = ["eng_Latn", "fra_Latn", "deu_Latn", "rus_Cyrl", "zho_Hans", "kor_Hang", "arb_Arab", "hin_Deva", "ell_Grek",
+             "heb_Hebr"]
 ROWS = 4096
 INT8, FLOAT32 = 1, 0
 
@@ -37,7 +39,8 @@ INT8, FLOAT32 = 1, 0
 def word(script: str, number: int) -> str:
     """The word of this number, whose digits are four letters of the script."""
     first, letters, _ = SCRIPTS[script]
-    digits = [number % letters, number // letters % letters, number // letters**2 % letters, number // letters**3 % letters]
+    digits = [number % letters, number // letters % letters, number // letters**2 % letters,
+              number // letters**3 % letters]
     return "\u2581" + "".join(chr(ord(first) + digit) for digit in reversed(digits))
 
 
@@ -78,7 +81,8 @@ class Writer:
         self.out, self.random, self.count = out, random, 0
 
     def head(self, name: str, shape: tuple[int, ...], kind: int, size: int) -> None:
-        self.out.write(text_of(name) + struct.pack("<B", len(shape)) + struct.pack(f"<{len(shape)}I", *shape) + struct.pack("<BI", kind, size))
+        self.out.write(text_of(name) + struct.pack("<B", len(shape)) + struct.pack(f"<{len(shape)}I", *shape)
+                       + struct.pack("<BI", kind, size))
         self.count += 1
 
     def flag(self, name: str, value: int) -> None:
@@ -125,7 +129,8 @@ def write_model(path: Path, options: argparse.Namespace) -> None:
         for side in ("decoder", "encoder"):
             for i in range(options.layers):
                 layer = f"{side}/layer_{i}"
-                for block, sizes in (("self_attention", (3, 1)), *((("attention", (1, 2, 1)),) if side == "decoder" else ())):
+                for block, sizes in (("self_attention", (3, 1)),
+                                     *((("attention", (1, 2, 1)),) if side == "decoder" else ())):
                     for part, rows in enumerate(sizes):
                         writer.linear(f"{layer}/{block}/linear_{part}", rows * d, d)
                     writer.norm(f"{layer}/{block}/layer_norm", d)
@@ -135,14 +140,16 @@ def write_model(path: Path, options: argparse.Namespace) -> None:
             writer.norm(f"{side}/layer_norm", d)
             writer.head(f"{side}/position_encodings/encodings", table.shape, FLOAT32, table.nbytes)
             out.write(table.tobytes())
-            for name, value in (("num_heads", options.heads), ("pre_norm", 1), ("activation", 0), ("scale_embeddings", 1)):
+            for name, value in (("num_heads", options.heads), ("pre_norm", 1), ("activation", 0),
+                                ("scale_embeddings", 1)):
                 writer.flag(f"{side}/{name}", value)
         writer.matrix("decoder/embeddings/weight", options.words, d)
         bias = numpy.zeros(options.words, numpy.float32)
         bias[2] = -1000
         writer.vector("decoder/projection/bias", bias)
         aliases = ("encoder/embeddings_0/weight", "decoder/projection/weight")
-        out.write(struct.pack("<I", len(aliases)) + b"".join(text_of(alias) + text_of("decoder/embeddings/weight") for alias in aliases))
+        out.write(struct.pack("<I", len(aliases)) + b"".join(text_of(alias) + text_of("decoder/embeddings/weight")
+                                                             for alias in aliases))
         out.seek(counted)
         out.write(struct.pack("<I", writer.count))
 
@@ -164,12 +171,15 @@ def main() -> None:
     write_model(options.folder / "model.bin", options)
     write_sentencepiece(options.folder / "sentencepiece.bpe.model", pieces)
     (options.folder / "shared_vocabulary.json").write_text(json.dumps(tokens, ensure_ascii=False), encoding="utf-8")
-    config = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "decoder_start_token": "</s>", "layer_norm_epsilon": 1e-5, "add_source_bos": False, "add_source_eos": False}
+    config = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "decoder_start_token": "</s>",
+              "layer_norm_epsilon": 1e-5, "add_source_bos": False, "add_source_eos": False}
     (options.folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (options.folder / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n\nRandom weights of the size of NLLB-200.\n", encoding="utf-8")
+    (options.folder / "README.md").write_text(
+        "---\nlicense: cc-by-nc-4.0\n---\n\nRandom weights of the size of NLLB-200.\n", encoding="utf-8")
     latin = [piece[1:] for piece in pieces if piece[1] in "abcdefghijklmnopqrstuvwxyz"]
     chosen = numpy.random.default_rng(2).integers(0, len(latin), (options.sentences, 20))
-    (options.folder / "source.txt").write_text("".join(" ".join(latin[i] for i in row) + "\n" for row in chosen), encoding="utf-8")
+    (options.folder / "source.txt").write_text("".join(" ".join(latin[i] for i in row) + "\n" for row in chosen),
+                                               encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What a model of many languages costs: tests/bench/many_speed.py FOLDER --into DIR [--alignd PROGRAM] [--rounds 3]
 
-Input: a folder of many_model.py. Imports it into DIR/many, which must not exist, loads it in a daemon, and translates its source.txt from English to French, greedily,
-int8, by one worker that has one core: sentences one by one, and 16 at a time, with the whole vocabulary, with the list of the language's script, and with a list of
-COUNT pieces that `alignd shortlist` has counted in source.txt; each with the daemon's usual --step-ms, which keeps short what other sentences wait for a step, and with
-a longer one. Prints the least, the median and the greatest of ROUNDS runs of everything.
+Input: a folder of many_model.py. Imports it into DIR/many, which must not exist, loads it in a daemon, and translates
+its source.txt from English to French, greedily, int8, by one worker that has one core: sentences one by one, and 16 at
+a time, with the whole vocabulary, with the list of the language's script, and with a list of COUNT pieces that `alignd
+shortlist` has counted in source.txt; each with the daemon's usual --step-ms, which keeps short what other sentences
+wait for a step, and with a longer one. Prints the least, the median and the greatest of ROUNDS runs of everything.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Server:
     def __init__(self, alignd: Path, model: Path, *flags: str) -> None:
         core = max(os.sched_getaffinity(0))
         began = time.perf_counter()
-        self.process = subprocess.Popen([alignd, "--model", model, "--listen", f"127.0.0.1:{PORT}", "--workers", "1", "--log-level", "error", *flags],
+        self.process = subprocess.Popen([alignd, "--model", model, "--listen", f"127.0.0.1:{PORT}", "--workers", "1",
+                                         "--log-level", "error", *flags],
                                         preexec_fn=lambda: os.sched_setaffinity(0, {core}))
         serving.await_ready(self.process, f"127.0.0.1:{PORT}")
         self.seconds = time.perf_counter() - began
@@ -56,10 +58,13 @@ class Server:
 
     def translate(self, texts: list[str]) -> int:
         """How many tokens the translations have."""
-        body = {"text": texts, "source": "en", "target": "fr", "strategy": "greedy", "include": ["tokens"], "split_sentences": False}
-        request = urllib.request.Request(f"http://127.0.0.1:{PORT}/translate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        body = {"text": texts, "source": "en", "target": "fr", "strategy": "greedy", "include": ["tokens"],
+                "split_sentences": False}
+        request = urllib.request.Request(f"http://127.0.0.1:{PORT}/translate", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
         reply = json.load(urllib.request.urlopen(request, timeout=600))
-        return sum(len(sentence["tokens"]) for translation in reply["translations"] for sentence in translation["sentences"])
+        return sum(len(sentence["tokens"]) for translation in reply["translations"]
+                   for sentence in translation["sentences"])
 
     def worked(self) -> float:
         """Seconds of processor time so far."""
@@ -67,7 +72,8 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def rates(self, texts: list[list[str]]) -> tuple[float, float]:
-        """Tokens a second of requests one after the other, by the clock and of processor time, which other programs disturb less."""
+        """Tokens a second of requests one after the other, by the clock and of processor time,
+        which other programs disturb less."""
         for request in texts[:WARM]:
             self.translate(request)
         began, worked = time.perf_counter(), self.worked()
@@ -92,27 +98,34 @@ def main() -> None:
     for i in range(options.rounds):
         if i > 0:
             shutil.rmtree(model)
-        imports.append(run(options.alignd, "import", options.folder, "--into", options.into, "--name", model.name, "--max-target-ratio", "1"))
+        imports.append(run(options.alignd, "import", options.folder, "--into", options.into, "--name", model.name,
+                           "--max-target-ratio", "1"))
     panels = sum(file.stat().st_size for file in model.glob("packed-*")) / 1e6
     peak = [megabytes for _, megabytes in imports]
-    print(f"import: {spread([seconds for seconds, _ in imports], 1)} s, peak {spread(peak, 0)} MB, panels {panels:.0f} MB: {statistics.median(peak) / max(panels, 1):.3f}", flush=True)
+    print(f"import: {spread([seconds for seconds, _ in imports], 1)} s, peak {spread(peak, 0)} MB, panels {panels:.0f} "
+          f"MB: {statistics.median(peak) / max(panels, 1):.3f}", flush=True)
     loads, residents = [], []
     for _ in range(options.rounds):
         server = Server(options.alignd, model)
         loads.append(server.seconds)
         residents.append(server.resident())
         server.stop()
-    print(f"load: {spread(loads)} s until ready, resident " + ", ".join(f"{name[3:].lower()} {spread([resident[name] for resident in residents], 0)} MB" for name in residents[0]), flush=True)
+    print(f"load: {spread(loads)} s until ready, resident "
+          + ", ".join(f"{name[3:].lower()} {spread([resident[name] for resident in residents], 0)} MB"
+                      for name in residents[0]), flush=True)
     sentences = text.read_text(encoding="utf-8").splitlines()
     for lists in ("whole vocabulary", "list by script", "counted list"):
         if lists == "counted list":
             run(options.alignd, "shortlist", "--model", model, "--to", "fr", "--count", options.count, text)
         for target in ("40ms", "200ms"):
-            server = Server(options.alignd, model, "--step-ms", target, *(["--shortlist=false"] if lists == "whole vocabulary" else []))
-            for name, requests in (("one sentence", [[sentence] for sentence in sentences[:SINGLE]]), (f"{TOGETHER} together", [sentences[:TOGETHER]] * WARM)):
+            server = Server(options.alignd, model, "--step-ms", target,
+                            *(["--shortlist=false"] if lists == "whole vocabulary" else []))
+            for name, requests in (("one sentence", [[sentence] for sentence in sentences[:SINGLE]]),
+                                   (f"{TOGETHER} together", [sentences[:TOGETHER]] * WARM)):
                 rates = [server.rates(requests) for _ in range(options.rounds)]
                 clock, processor = ([pair[i] for pair in rates] for i in range(2))
-                print(f"{lists}, --step-ms {target}, {name}: tokens a second {spread(clock, 0)} by the clock, {spread(processor, 0)} of processor time", flush=True)
+                print(f"{lists}, --step-ms {target}, {name}: tokens a second {spread(clock, 0)} by the clock, "
+                      f"{spread(processor, 0)} of processor time", flush=True)
             print(f"{lists}: resident {sum(server.resident().values()):.0f} MB", flush=True)
             server.stop()
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")

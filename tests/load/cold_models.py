@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A hundred models of the size of TINY (build/tests/bench/random_model) in one daemon: what they cost while nobody asks for them, what the
-first request of each waits for, and what is left of them afterwards.
+"""A hundred models of the size of TINY (build/tests/bench/random_model) in one daemon: what they cost while nobody asks
+for them, what the first request of each waits for, and what is left of them afterwards.
 
 usage: tests/load/cold_models.py ALIGND RANDOM_MODEL [--models 100] [--load 50] [--shape TINY] [--compute int8]
 
-One model is made and packed (alignd pack); the folders are links to it under other names and languages, so that its files are in the
-system's memory, as they are where daemons share them. Prints the time until all are ready, resident memory while they are cold, with
-so many loaded, and after these were unloaded; and of the first requests the median and the longest, beside a second one of each. Beside the
-clock stands the daemon's processor time, which says more on a machine that others use.
+One model is made and packed (alignd pack); the folders are links to it under other names and languages, so that its
+files are in the system's memory, as they are where daemons share them. Prints the time until all are ready, resident
+memory while they are cold, with so many loaded, and after these were unloaded; and of the first requests the median and
+the longest, beside a second one of each. Beside the clock stands the daemon's processor time, which says more on a
+machine that others use.
 """
 import argparse
 import http.client
@@ -61,8 +62,10 @@ def main() -> int:
         top.mkdir()
         make_folders(options.alignd, top, options.models, made, options.compute, packed_each=1)
         began = time.monotonic()
-        daemon = Daemon(options.alignd, top, ["--workers", "2", "--compute", options.compute, "--idle-unload-s", str(IDLE_S)])
-        print(f"{options.models} models of shape {options.shape}, {options.compute}, packed: ready after {time.monotonic() - began:.2f} s, "
+        daemon = Daemon(options.alignd, top, ["--workers", "2", "--compute", options.compute, "--idle-unload-s",
+                                              str(IDLE_S)])
+        print(f"{options.models} models of shape {options.shape}, {options.compute}, packed: ready after "
+              f"{time.monotonic() - began:.2f} s, "
               f"{processor_s(daemon):.2f} s of processor time; {daemon.resident_kb() / 1024:.0f} MiB resident")
         names, text = [f"m{i:03d}" for i in range(options.load)], (made / "source.txt").read_text().split("\n")[0]
         ask_all(daemon, names, text, "first request of a cold model")

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""A hundred models in one daemon under random load: nothing but the answers promised, and memory that stays where it is.
+"""A hundred models in one daemon under random load: nothing but the answers promised,
+and memory that stays where it is.
 
 usage: tests/load/many_models.py ALIGND [--seconds 20] [--models 100] [--fit 12] [--clients 8] [--seed 1]
 
-Folders are copies of a golden model under other names and languages, every second one with its weights packed (alignd pack). --fit: so many of them fit into --model-memory, so that most requests
-meet a model that is not in memory; idle ones are unloaded, too, and now and then the models are reloaded, one is taken out and put back.
-Clients ask for random models by name and by language; one in ten asks for something that does not exist. Exit status 0: only 200, 503 with
-its reason, 429 and 504, 400 where one was asked for; resident memory in the last third at most 8 MiB above that of the second.
+Folders are copies of a golden model under other names and languages, every second one with its weights packed (alignd
+pack). --fit: so many of them fit into --model-memory, so that most requests meet a model that is not in memory; idle
+ones are unloaded, too, and now and then the models are reloaded, one is taken out and put back. Clients ask for random
+models by name and by language; one in ten asks for something that does not exist. Exit status 0: only 200, 503 with its
+reason, 429 and 504, 400 where one was asked for; resident memory in the last third at most 8 MiB above that of the
+second.
 """
 import argparse
 import http.client
@@ -38,7 +41,8 @@ def pack(program: str, folder: Path, model: Path, compute: str) -> list[Path]:
     return list(folder.glob("packed-*"))
 
 
-def make_folders(program: str, top: Path, count: int, model: Path = GOLDEN, compute: str = "float32", packed_each: int = 2) -> None:
+def make_folders(program: str, top: Path, count: int, model: Path = GOLDEN, compute: str = "float32",
+                 packed_each: int = 2) -> None:
     """Of links to the model's files, under other names and languages; one of packed_each with its weights packed."""
     config = json.loads((model / "config.json").read_text())
     packed = pack(program, top.parent / "packed", model, compute)
@@ -56,9 +60,10 @@ class Daemon:
     def __init__(self, program: str, models: Path, arguments: list[str]):
         self.door = str(models.parent / "door")
         self.log = open(models.parent / "log", "w+")
-        self.process = subprocess.Popen([program, "--models", str(models), "--listen", "127.0.0.1:0", "--admin-listen", "unix:" + self.door,
-                                         "--log-level", "info", *arguments], stderr=self.log)
-        while not (found := re.search(r"event=listening address=127.0.0.1:(\d+)", self.text())) or "event=ready" not in self.text():
+        self.process = subprocess.Popen([program, "--models", str(models), "--listen", "127.0.0.1:0", "--admin-listen",
+                                         "unix:" + self.door, "--log-level", "info", *arguments], stderr=self.log)
+        while (not (found := re.search(r"event=listening address=127.0.0.1:(\d+)", self.text()))
+               or "event=ready" not in self.text()):
             time.sleep(0.01)
         self.port = int(found[1])
 
@@ -95,7 +100,8 @@ class Load:
         language = "x" + LETTERS[i // 26] + LETTERS[i % 26]
         unknown = chance.random() < 0.1
         body = {"text": "A boy plays in the snow."} | ({"model": "none"} if unknown else chance.choice(
-            [{"model": f"m{i:03d}"}, {"source": "en-GB", "target": language}, {"source": "en", "target": language, "strategy": "greedy"}]))
+            [{"model": f"m{i:03d}"}, {"source": "en-GB", "target": language},
+             {"source": "en", "target": language, "strategy": "greedy"}]))
         changing = i in self.out
         connection.request("POST", "/translate", json.dumps(body))
         response = connection.getresponse()
@@ -144,10 +150,12 @@ def main() -> int:
             connection.request("POST", "/translate", json.dumps({"text": "x", "model": f"m{i:03d}"}))
             connection.getresponse().read()
         each = first.metric("models_bytes") / min(50, options.models)
-        print(f"{min(50, options.models)} loaded: {first.resident_kb() / 1024:.1f} MiB; each counted as {each / 2**20:.2f} MiB")
+        print(f"{min(50, options.models)} loaded: {first.resident_kb() / 1024:.1f} MiB; each counted as "
+              f"{each / 2**20:.2f} MiB")
         first.process.send_signal(signal.SIGTERM)
         assert first.process.wait() == 0
-        daemon = Daemon(options.alignd, top, ["--workers", "2", "--model-memory", str(int(each * options.fit)), "--idle-unload-s", "1"])
+        daemon = Daemon(options.alignd, top, ["--workers", "2", "--model-memory", str(int(each * options.fit)),
+                                              "--idle-unload-s", "1"])
         load = Load(daemon, options.models, time.monotonic() + options.seconds)
         clients = [threading.Thread(target=load.run_client, args=(options.seed + i,)) for i in range(options.clients)]
         for client in clients:
@@ -162,16 +170,20 @@ def main() -> int:
         third = len(resident) // 3
         before, after = max(resident[third:2 * third]), max(resident[2 * third:])
         loads = daemon.metric('model_loads_total{result="success"}')
-        print(f"{sum(load.seen.values())} requests: {dict(load.seen)}; loads {loads:.0f}, unloads {daemon.metric('model_unloads_total'):.0f}")
-        print(f"resident, the most in each third: {max(resident[:third]) / 1024:.1f}, {before / 1024:.1f}, {after / 1024:.1f} MiB")
+        print(f"{sum(load.seen.values())} requests: {dict(load.seen)}; loads {loads:.0f}, unloads "
+              f"{daemon.metric('model_unloads_total'):.0f}")
+        print(f"resident, the most in each third: {max(resident[:third]) / 1024:.1f}, {before / 1024:.1f}, "
+              f"{after / 1024:.1f} MiB")
         time.sleep(3)
-        print(f"all idle ones unloaded: {daemon.resident_kb() / 1024:.1f} MiB, {daemon.metric('models_bytes'):.0f} bytes of models")
+        print(f"all idle ones unloaded: {daemon.resident_kb() / 1024:.1f} MiB, {daemon.metric('models_bytes'):.0f} "
+              f"bytes of models")
         daemon.process.send_signal(signal.SIGTERM)
         status = daemon.process.wait()
         for line in load.wrong[:10]:
             print("wrong:", line)
         flat = after <= before + SLACK_KB
-        print("clean" if not load.wrong and flat and status == 0 else f"NOT CLEAN: {len(load.wrong)} wrong, flat {flat}, exit status {status}")
+        print("clean" if not load.wrong and flat and status == 0
+              else f"NOT CLEAN: {len(load.wrong)} wrong, flat {flat}, exit status {status}")
         return 0 if not load.wrong and flat and status == 0 else 1
 
 

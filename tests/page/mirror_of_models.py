@@ -1,6 +1,7 @@
 """A mirror on loopback with one tiny model, for tests/page/test_models.mjs: python3 tests/page/mirror_of_models.py
 
-Output: its address on a line. The model's file comes half, and the rest after a line on standard input; ends with that input.
+Output: its address on a line. The model's file comes half, and the rest after a line on standard input; ends with that
+input.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work, m.mirror() as made:
         path = Path(work) / "m.bin"
         save_bin(path, with_multipliers(of_size(STUDENT, size)), STUDENT, True)
-        paths = made.add_pair("en", "fr", {"model": path.read_bytes(), "vocab": spm(), "lex": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50)})
+        paths = made.add_pair("en", "fr", {"model": path.read_bytes(), "vocab": spm(),
+                                           "lex": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50)})
         made.acts[paths["model"]] = [m.held(gate), None]
         print(made.url, flush=True)
         sys.stdin.readline()

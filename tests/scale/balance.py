@@ -1,9 +1,10 @@
 """Replicas behind HAProxy, with faults: python3 tests/scale/balance.py (make check-scale)
 
-Three daemons with one worker each behind Debian's HAProxy, all on loopback, with docker/haproxy.cfg: only addresses are put in. Requests
-come at random moments (Poisson), SCALE_LOAD (0.5) of what the three answer at best, for SCALE_SECONDS (10) with each fault, and for as long
-again until the fault is over. Prints a table, and fails where a client saw an error, and where a fault was none. "retries" are the requests
-that HAProxy sent again, "elsewhere" those of them, and of the ones kept back, that went to another replica.
+Three daemons with one worker each behind Debian's HAProxy, all on loopback, with docker/haproxy.cfg: only addresses are
+put in. Requests come at random moments (Poisson), SCALE_LOAD (0.5) of what the three answer at best, for SCALE_SECONDS
+(10) with each fault, and for as long again until the fault is over. Prints a table, and fails where a client saw an
+error, and where a fault was none. "retries" are the requests that HAProxy sent again, "elsewhere" those of them, and of
+the ones kept back, that went to another replica.
 
 SCALE_FIELDS: what requests ask besides their text, as in JSON."""
 
@@ -29,14 +30,17 @@ FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SCALE_SECONDS", 10)
 LOAD = parameter("SCALE_LOAD", 0.5)
 REPLICAS, CONNECTIONS, CAPACITY_REQUESTS, CANARY_REQUESTS, KILLS = 3, 256, 600, 100, 3
-UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")  # a slow machine is not one of the faults
+# A slow machine is not one of the faults.
+UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")
 SLOT = "added"  # of the configuration, for one replica more
 
 
 def configuration(port: int, control: Path, algorithm: str, servers: dict[str, int | None]) -> str:
-    """docker/haproxy.cfg with these addresses in place of the containers'. servers: ports by name; None: a slot not yet used."""
+    """docker/haproxy.cfg with these addresses in place of the containers'. servers: ports by name; None:
+    a slot not yet used."""
     template = (ROOT / "docker/haproxy.cfg").read_text()
-    lines = "\n".join(f"    server {name} 127.0.0.1:{at or 1}" + ("" if at else " disabled") for name, at in servers.items())
+    lines = "\n".join(f"    server {name} 127.0.0.1:{at or 1}" + ("" if at else " disabled")
+                      for name, at in servers.items())
     changes = [
         (r"^global$", f"global\n    stats socket {control} mode 600 level admin"),
         (r"^    bind :8080$", f"    bind 127.0.0.1:{port}"),
@@ -90,7 +94,8 @@ class Balancer:
         return int(self.counts()["BACKEND"][counter] or 0)
 
     def attempts_again(self) -> int:
-        """How often it has tried a request again, with the same replica or, as after most refused connections, with another one."""
+        """How often it has tried a request again, with the same replica or, as after most refused connections,
+        with another one."""
         return self.total("wretr") + self.total("wredis")
 
     def await_up(self, replica: Replica) -> None:
@@ -133,7 +138,8 @@ def kill(scene: Scene) -> None:
 
 
 def drain(scene: Scene) -> None:
-    """SIGTERM, until it has ended, and a new process in its place: a rolling update of the program, replica by replica."""
+    """SIGTERM, until it has ended, and a new process in its place:
+    a rolling update of the program, replica by replica."""
     for replica in scene.replicas:
         if replica.end(signal.SIGTERM) != 0 or "event=stopped clean=true" not in replica.log_text():
             raise RuntimeError(f"{replica.name} did not end cleanly:\n{replica.log_text()}")
@@ -146,7 +152,8 @@ def reload(scene: Scene) -> None:
     for replica in scene.replicas:
         before = replica.metrics()["alignd_models_reloads_total"]
         replica.process.send_signal(signal.SIGHUP)
-        await_true(lambda: replica.metrics()["alignd_models_reloads_total"] > before, f"{replica.name} has loaded again")
+        await_true(lambda: replica.metrics()["alignd_models_reloads_total"] > before,
+                   f"{replica.name} has loaded again")
 
 
 def add(scene: Scene) -> None:
@@ -166,7 +173,8 @@ def canary(scene: Scene) -> None:
         scene.balancer.ask(f"set server alignd/{replica.name} weight {30 if replica is scene.replicas[-1] else 90}")
     before = [scene.served(replica) for replica in scene.replicas]
     time.sleep(0.6 * SECONDS)
-    await_true(lambda: sum(map(scene.served, scene.replicas)) - sum(before) >= CANARY_REQUESTS, "enough requests to tell shares apart")
+    await_true(lambda: sum(map(scene.served, scene.replicas)) - sum(before) >= CANARY_REQUESTS,
+               "enough requests to tell shares apart")
     counts = [scene.served(replica) - count for replica, count in zip(scene.replicas, before)]
     if not 0 < counts[-1] < sum(counts) / 5:
         raise RuntimeError(f"weights 90 90 90 30 were not heeded: {counts}")
@@ -182,12 +190,14 @@ FAULTS: list[tuple[str, Callable[[Scene], None]]] = [
 
 
 def send(port: int, rate: float, over: threading.Event) -> Result:
-    """Load upon load, until one has ended after the fault was over -> all of them as one; of the percentiles the worst."""
+    """Load upon load, until one has ended after the fault was over -> all of them as one;
+    of the percentiles the worst."""
     results: list[Result] = []
     while not (results and over.is_set()):
         results.append(Load(port, CONNECTIONS, FIELDS, arrivals(rate, SECONDS, len(results) + 1)).result())
     totals = {name: sum(getattr(result, name) for result in results) for name in ("requests", "failed")}
-    return Result(**{field.name: max(getattr(result, field.name) for result in results) for field in fields(Result)} | totals)
+    return Result(**{field.name: max(getattr(result, field.name) for result in results) for field in fields(Result)}
+                  | totals)
 
 
 def suffer(scene: Scene, name: str, fault: Callable[[Scene], None], rate: float) -> int:
@@ -210,12 +220,14 @@ def suffer(scene: Scene, name: str, fault: Callable[[Scene], None], rate: float)
 
 
 def print_row(name: str, result: Result, retries: int, moved: int, lasted: float) -> None:
-    print(f"{name:<16} {result.requests:>9} {result.failed:>9} {result.p50_ms:>9.1f} {result.p99_ms:>9.1f} {result.max_ms:>9.1f}"
+    print(f"{name:<16} {result.requests:>9} {result.failed:>9} {result.p50_ms:>9.1f} {result.p99_ms:>9.1f} "
+          f"{result.max_ms:>9.1f}"
           f" {retries:>9} {moved:>9} {lasted:>9.1f}", flush=True)
 
 
 def run() -> int:
-    replicas = [Replica(f"replica{i + 1}", "--model", MODEL, "--workers", "1", "--client-header", "X-Forwarded-For", *UNHURRIED) for i in range(REPLICAS)]
+    replicas = [Replica(f"replica{i + 1}", "--model", MODEL, "--workers", "1", "--client-header", "X-Forwarded-For",
+                        *UNHURRIED) for i in range(REPLICAS)]
     for replica in replicas:
         replica.start()
     scene = Scene(replicas, Balancer(replicas))

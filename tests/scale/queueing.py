@@ -1,18 +1,23 @@
 """Latency predicted and measured: python3 tests/scale/queueing.py (make check-queueing)
 
-One daemon with one worker meets requests at random moments (Poisson), at shares of the rate that it answers at best. How long they take is
-predicted in two ways, and measured; the program fails where the simulation is wrong about a mean by more than QUEUEING_TOLERANCE (0.2).
+One daemon with one worker meets requests at random moments (Poisson), at shares of the rate that it answers at best.
+How long they take is predicted in two ways, and measured; the program fails where the simulation is wrong about a mean
+by more than QUEUEING_TOLERANCE (0.2).
 
-What is predicted from was measured before, with other loads: each sentence alone (steps, time), and the rate, the steps and their duration
-with 1, 2, 3 ... requests kept under way (closed loop). Nothing is fitted to what is predicted. All of it is processor time of the worker's
-thread. What other programs take of the machine meanwhile is the slowdown, 1 where it is idle: Linux counts how long a thread stood ready
-without a processor (/proc/PID/task/TID/schedstat).
+What is predicted from was measured before, with other loads: each sentence alone (steps, time), and the rate, the steps
+and their duration with 1, 2, 3 ... requests kept under way (closed loop). Nothing is fitted to what is predicted. All
+of it is processor time of the worker's thread. What other programs take of the machine meanwhile is the slowdown, 1
+where it is idle: Linux counts how long a thread stood ready without a processor (/proc/PID/task/TID/schedstat).
 
-  formula      Requests under way share the worker, whose rate x(n) depends on their number n: by the closed loop. Of such a queue with
-               Poisson arrivals of rate a, p(n) = p(0) product a / x(i), whatever the distribution of the lengths (insensitivity of
-               processor sharing: Kelly, Reversibility and Stochastic Networks, 1979, chapter 3); the mean time is sum n p(n) / a (Little).
-  simulation   The worker's rounds (server/decode/worker.c) with the very requests that were sent: who has come is admitted (gathered while 16
-               rows are live: model/batch.c), all who are live advance by a step, who has done all steps leaves. Gives percentiles, too.
+  formula      Requests under way share the worker, whose rate x(n) depends on their number n: by the closed loop. Of
+  such a queue with
+               Poisson arrivals of rate a, p(n) = p(0) product a / x(i), whatever the distribution of the lengths
+               (insensitivity of processor sharing: Kelly, Reversibility and Stochastic Networks, 1979, chapter 3); the
+               mean time is sum n p(n) / a (Little).
+  simulation   The worker's rounds (server/decode/worker.c) with the very requests that were sent: who has come is
+  admitted (gathered while 16
+               rows are live: model/batch.c), all who are live advance by a step, who has done all steps leaves. Gives
+               percentiles, too.
 
 QUEUEING_SECONDS (8) for each load, QUEUEING_SEED (1), SCALE_FIELDS: what requests ask besides their text."""
 
@@ -93,7 +98,8 @@ T = TypeVar("T")
 
 
 def observed(daemon: Replica, action: Callable[[], T]) -> tuple[T, float]:
-    """What it returns, and the worker's slowdown meanwhile: the factor by which other programs made everything take longer."""
+    """What it returns, and the worker's slowdown meanwhile:
+    the factor by which other programs made everything take longer."""
     run, waited = daemon.processor()
     outcome = action()
     run_after, waited_after = daemon.processor()
@@ -133,7 +139,8 @@ def measure(daemon: Replica) -> Worker:
     for connections in CLOSED:
         count = int((closed[-1].rate if closed else 1 / alone) * CLOSED_SECONDS)
         closed.append(measure_closed(daemon, connections, count, steps))
-    one, busy = closed[0], [point for connections, point in zip(CLOSED, closed) if connections >= 3]  # with fewer it may be idle
+    # With fewer it may be idle.
+    one, busy = closed[0], [point for connections, point in zip(CLOSED, closed) if connections >= 3]
     encoding = max(0.0, alone - statistics.mean(steps.values()) * one.step)
     return Worker(
         steps=steps,
@@ -217,7 +224,8 @@ class Measured:
 
 def measure_load(daemon: Replica, worker: Worker, share: float) -> Measured:
     """A share of what it can answer at present: what other programs take may have changed since."""
-    _, before = observed(daemon, lambda: Load(daemon.port, max(CLOSED), FIELDS, draws(int(worker.best() / 2), 0)).result())
+    _, before = observed(daemon, lambda: Load(daemon.port, max(CLOSED), FIELDS, draws(int(worker.best() / 2), 0))
+                         .result())
     rate = share * max(worker.rate.values) / before
     requests = arrivals(rate, SECONDS, SEED)
     result, slowdown = observed(daemon, lambda: Load(daemon.port, CONNECTIONS, FIELDS, requests).result())
@@ -232,7 +240,8 @@ def print_row(worker: Worker, load: Measured) -> bool:
     times = simulate(worker, load.requests, load.slowdown)
     simulated = statistics.mean(times)
     print(f"{100 * load.share:4.0f} {load.rate:6.0f} {load.slowdown:8.2f} | {1000 * mean:8.2f}  {cell(simulated, mean)}"
-          f"  {cell(formula(worker, load.rate, load.slowdown), mean)} | {1000 * p95:8.2f}  {cell(percentile(times, 0.95), p95)}"
+          f"  {cell(formula(worker, load.rate, load.slowdown), mean)} | {1000 * p95:8.2f}  "
+          f"{cell(percentile(times, 0.95), p95)}"
           f" | {1000 * p99:8.2f}  {cell(percentile(times, 0.99), p99)}")
     return abs(simulated / mean - 1) <= TOLERANCE
 
@@ -251,7 +260,8 @@ def run(daemon: Replica) -> int:
     print_curve("answers a second by number under way", worker.rate, 1)
     print_curve("ms a step by number of live sentences", worker.step, 1e-3)
     print_curve("ms a sentence beside steps", worker.admission, 1e-3)
-    print(f"{'load':>4} {'rate/s':>6} {'slowdown':>8} | {'mean, ms':>8} {'simulation':>15} {'formula':>14} | {'95%, ms':>8} {'simulation':>15}"
+    print(f"{'load':>4} {'rate/s':>6} {'slowdown':>8} | {'mean, ms':>8} {'simulation':>15} {'formula':>14} | "
+          f"{'95%, ms':>8} {'simulation':>15}"
           f" | {'99%, ms':>8} {'simulation':>15}")
     wrong = sum(not print_row(worker, load) for load in loads)
     print(f"within {100 * TOLERANCE:.0f}% of the measured mean: {len(loads) - wrong} of {len(loads)}")

@@ -1,6 +1,7 @@
 """A daemon under load, and the load: what the programs of this folder share.
 
-Replica starts, asks and ends one alignd; Load runs build/tests/bench/clients and reads its line. Seconds, unless a name says ms."""
+Replica starts, asks and ends one alignd; Load runs build/tests/bench/clients and reads its line. Seconds, unless a name
+says ms."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ class Replica:
         return values
 
     def processor(self) -> tuple[float, float]:
-        """Of its busiest thread: seconds that it has had a processor, and seconds that it stood ready while others had it."""
+        """Of its busiest thread: seconds that it has had a processor, and seconds that it stood ready while others had
+        it."""
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
         run, waited, _ = max(tuple(map(int, task.read_text().split())) for task in tasks)
         return run / 1e9, waited / 1e9
@@ -141,7 +143,8 @@ class Load:
         self._input.writelines(f"{line[0]:.6f}\t{line[1]}\n" if timed else f"{line}\n" for line in lines)
         self._input.seek(0)
         command = [str(BUILD / "tests/bench/clients"), str(port), str(connections), fields] + ["timed"] * timed
-        self._process = subprocess.Popen(command, stdin=self._input, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+        self._process = subprocess.Popen(command, stdin=self._input, stdout=subprocess.PIPE, text=True,
+                                         preexec_fn=die_with_parent)
 
     def result(self) -> Result:
         """Waits for the last answer."""
@@ -153,7 +156,8 @@ class Load:
 
 
 def arrivals(rate: float, seconds: float, seed: int) -> list[tuple[float, str]]:
-    """Poisson arrivals, so many a second on average, of sentences drawn at random: (second, text), the same for the same seed."""
+    """Poisson arrivals, so many a second on average, of sentences drawn at random:
+    (second, text), the same for the same seed."""
     chance, texts, lines = random.Random(seed), sentences(), []
     due = chance.expovariate(rate)
     while due < seconds:
@@ -171,7 +175,8 @@ def draws(count: int, seed: int) -> list[str]:
 
 
 def with_daemon(run: Callable[[Replica], int]) -> int:
-    """run() with a daemon of one worker and the shipped model -> its status; 1, and why on stderr, where something did not happen."""
+    """run() with a daemon of one worker and the shipped model -> its status;
+    1, and why on stderr, where something did not happen."""
     daemon = Replica("alignd", "--model", MODEL, "--workers", "1")
     try:
         return run(daemon)

@@ -1,9 +1,9 @@
 """What a scaler could look at, under rising load: python3 tests/scale/signals.py (make show-signals)
 
-One daemon with one worker meets requests at random moments (Poisson), at shares of the rate at which it answered as many as it could just
-before, beyond it in the end. Prints what it says of itself meanwhile, means of /metrics, and what clients saw. "busy" is the time that the
-worker's thread ran or stood ready to; "slowdown" by how much other programs stretched it (1: the machine was idle); "queued s" how long
-a sentence waited to be admitted.
+One daemon with one worker meets requests at random moments (Poisson), at shares of the rate at which it answered as
+many as it could just before, beyond it in the end. Prints what it says of itself meanwhile, means of /metrics, and what
+clients saw. "busy" is the time that the worker's thread ran or stood ready to; "slowdown" by how much other programs
+stretched it (1: the machine was idle); "queued s" how long a sentence waited to be admitted.
 
 SIGNALS_SECONDS (6) for each load, SCALE_FIELDS: what requests ask besides their text."""
 
@@ -49,14 +49,18 @@ def print_row(daemon: Replica, share: float) -> None:
     result = load.result()
     (rows, under_way, queued), after, (run_after, stood_after) = sampler.means(), daemon.metrics(), daemon.processor()
     seconds, ran, stood = result.requests / result.rate, run_after - run, stood_after - stood
-    waited = (after["alignd_queue_duration_seconds_sum"] - before["alignd_queue_duration_seconds_sum"]) / result.requests
-    print(f"{100 * share:4.0f} {rate:7.0f} {result.rate:9.0f} {result.failed:7} {1 + stood / ran:8.2f} | {100 * (ran + stood) / seconds:6.0f}"
-          f" {rows:9.1f} {under_way:9.1f} {queued:11.1f} {waited:8.3f} | {result.p50_ms:8.1f} {result.p99_ms:8.1f}", flush=True)
+    waited = (after["alignd_queue_duration_seconds_sum"]
+              - before["alignd_queue_duration_seconds_sum"]) / result.requests
+    print(f"{100 * share:4.0f} {rate:7.0f} {result.rate:9.0f} {result.failed:7} {1 + stood / ran:8.2f} | "
+          f"{100 * (ran + stood) / seconds:6.0f}"
+          f" {rows:9.1f} {under_way:9.1f} {queued:11.1f} {waited:8.3f} | {result.p50_ms:8.1f} {result.p99_ms:8.1f}",
+          flush=True)
 
 
 def run(daemon: Replica) -> int:
     daemon.start()
-    print(f"{'load':>4} {'rate/s':>7} {'answers/s':>9} {'refused':>7} {'slowdown':>8} | {'busy %':>6} {'rows_live':>9} {'in_flight':>9}"
+    print(f"{'load':>4} {'rate/s':>7} {'answers/s':>9} {'refused':>7} {'slowdown':>8} | {'busy %':>6} {'rows_live':>9} "
+          f"{'in_flight':>9}"
           f" {'queue_depth':>11} {'queued s':>8} | {'p50 ms':>8} {'p99 ms':>8}")
     for share in LOADS:
         print_row(daemon, share)

@@ -1,11 +1,14 @@
-"""Alignment error rate: python3 -m weights.alignment.align MODEL_FOLDER --gold FILE [--reverse MODEL_FOLDER] [--flip] [--known CORPUS.tsv]
+"""Alignment error rate: python3 -m weights.alignment.align MODEL_FOLDER --gold FILE [--reverse MODEL_FOLDER] [--flip]
+[--known CORPUS.tsv]
 
-Input: a model, or two of opposite directions, and gold word alignments (source words TAB target words TAB links `i-j` sure, `ipj` possible; then, where the words
-are not all that the sentences are, TAB source sentence TAB target sentence; --flip: the model translates the second column into the first). The daemon forces
-each model through the pairs and returns its attention and, where it has an alignment head, the soft alignment (with --head PyTorch computes that, and nothing else
-is measured). Pieces are merged into the file's own words (summed over source pieces, averaged over target pieces). Output: the AER of each way in WAYS to turn a
-matrix into links, and of the diagonal, which looks at no word; the head's also by source length, and with --known for the links between words that the corpus has;
-and how much of the attention lies on </s>.
+Input: a model, or two of opposite directions, and gold word alignments (source words TAB target words TAB links `i-j`
+sure, `ipj` possible; then, where the words are not all that the sentences are, TAB source sentence TAB target sentence;
+--flip: the model translates the second column into the first). The daemon forces each model through the pairs and
+returns its attention and, where it has an alignment head, the soft alignment (with --head PyTorch computes that, and
+nothing else is measured). Pieces are merged into the file's own words (summed over source pieces, averaged over target
+pieces). Output: the AER of each way in WAYS to turn a matrix into links, and of the diagonal, which looks at no word;
+the head's also by source length, and with --known for the links between words that the corpus has; and how much of the
+attention lies on </s>.
 """
 
 from __future__ import annotations
@@ -81,8 +84,9 @@ def read_gold(path: Path, flip: bool = False) -> list[Gold]:
 
 @dataclass
 class Seen:
-    """A model's view of a pair: the spans of its tokens in both texts, without </s>, and rows [target tokens + 1, source tokens + 1]
-    of weights, the last row that of the target's </s>, the last column that of the source's (0 where none is read)."""
+    """A model's view of a pair: the spans of its tokens in both texts, without </s>, and rows [target tokens + 1,
+    source tokens + 1] of weights, the last row that of the target's </s>, the last column that of the source's (0 where
+    none is read)."""
 
     source: list[Span]
     target: list[Span]
@@ -90,13 +94,15 @@ class Seen:
 
 
 def membership(pieces: list[Span], words: list[Span]) -> ndarray:
-    """[words, pieces]: 1 where the piece has characters of the word; one without characters belongs to the word that it stands before."""
+    """[words, pieces]: 1 where the piece has characters of the word;
+    one without characters belongs to the word that it stands before."""
     found = [[begin < max(piece[1], piece[0] + 1) and piece[0] < end for piece in pieces] for begin, end in words]
     return numpy.array(found, dtype=float).reshape(len(words), len(pieces))
 
 
 def word_matrix(seen: Seen, gold: Gold, shift: int) -> ndarray:
-    """-> [target words, source words + 1], the last column the source's </s>. A piece of several words gives each its share.
+    """-> [target words, source words + 1], the last column the source's </s>.
+    A piece of several words gives each its share.
 
     shift: rows to look ahead: 1 takes for a piece the attention of the step after, whose state has read the piece.
     """
@@ -120,12 +126,14 @@ def seen_by_daemon(sentence: dict, pair: tuple[str, str], matrix: str) -> Seen:
     if sentence["source_tokens"][-1] != "</s>":
         rows, tokens = numpy.hstack([rows, numpy.zeros((len(rows), 1))]), tokens + 1
     offsets = sentence["offsets"]
-    return Seen(spans_of(offsets["source"], pair[0], tokens - 1), spans_of(offsets["target"], pair[1], len(rows) - 1), rows)
+    return Seen(spans_of(offsets["source"], pair[0], tokens - 1), spans_of(offsets["target"], pair[1], len(rows) - 1),
+                rows)
 
 
 @contextmanager
 def unlimited(model: Path) -> Iterator[Path]:
-    """The model folder with the limit on source tokens raised. A model with parameters for each of its positions is trained with this limit."""
+    """The model folder with the limit on source tokens raised.
+    A model with parameters for each of its positions is trained with this limit."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(shutil.copytree(model, Path(work) / model.name))
         config = json.loads((copy / "config.json").read_text())
@@ -146,8 +154,8 @@ def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> tuple[
     with unlimited(model) as copy, compute.daemon(alignd, copy, compute.Variant(model.name, flags)) as url:
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for chunk in chunks(pairs, BATCH):
-            body = {"model": client.model, "text": [s for s, _ in chunk], "translation": [t for _, t in chunk], "split_sentences": False,
-                    "include": ["tokens", "offsets", "eos", *found], "digits": 9}
+            body = {"model": client.model, "text": [s for s, _ in chunk], "translation": [t for _, t in chunk],
+                    "split_sentences": False, "include": ["tokens", "offsets", "eos", *found], "digits": 9}
             for result, pair in zip(client.request("/attention", body)["results"], chunk, strict=True):
                 for matrix, seen in found.items():
                     seen.append(seen_by_daemon(result["sentences"][0], pair, matrix))
@@ -169,7 +177,8 @@ def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[s
     memory, state = model.encode(ids, lengths)
     states = model.teach(torch.tensor([[BOS, *target]]), state, memory).states
     rows = model.align(torch.tensor([[*target, EOS]]), states, memory)[0].numpy()
-    return Seen(*(spans_of_tokens(*side) for side in zip(tokens, pair)), rows if eos else numpy.hstack([rows, numpy.zeros((len(rows), 1))]))
+    return Seen(*(spans_of_tokens(*side) for side in zip(tokens, pair)),
+                rows if eos else numpy.hstack([rows, numpy.zeros((len(rows), 1))]))
 
 
 def soft_alignment(model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
@@ -201,7 +210,8 @@ def more_than_end(words: ndarray) -> Links:
 
 
 def best_of_either(words: ndarray, target: float, source: float) -> Links:
-    """Each target word's best source word if it has at least `target`, and each source word's best target word if it gives it at least `source`."""
+    """Each target word's best source word if it has at least `target`, and each source word's best target word if it
+    gives it at least `source`."""
     links = {(j, i) for j, i in best_of_rows(words) if words[i, j] >= target}
     return links | {(j, int(i)) for j, i in enumerate(words.argmax(axis=0)) if words[i, j] >= source}
 
@@ -213,7 +223,8 @@ def without_end(attention: ndarray) -> ndarray:
 
 
 def balanced(words: ndarray) -> ndarray:
-    """Columns and rows brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step loses its lead."""
+    """Columns and rows brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step loses its
+    lead."""
     words = words + LEAST
     for _ in range(BALANCING_ROUNDS):
         words = words / words.sum(axis=0, keepdims=True)
@@ -229,14 +240,16 @@ def near_diagonal(words: ndarray) -> ndarray:
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * lexicon.diagonal_prior(*words.shape)
 
 
-# From attention to links; `alignd attention` has the best of them (server/decode/outcome.c). forward, backward: [target words, source words + 1], each in its own model's direction.
-# name -> (rows to look ahead, function of (forward) or, where there is a second model, of (forward, backward)).
+# From attention to links; `alignd attention` has the best of them (server/decode/outcome.c). forward, backward: [target
+# words, source words + 1], each in its own model's direction. name -> (rows to look ahead, function of (forward) or,
+# where there is a second model, of (forward, backward)).
 ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best, </s> among them": (0, best_with_end),
     "best word": (0, lambda a: best_of_rows(without_end(a))),
     "best word, next step": (1, lambda a: best_of_rows(without_end(a))),
     "best word, balanced": (0, lambda a: best_of_rows(balanced(without_end(a)))),
-    "best both ways, balanced, near the diagonal": (0, lambda a: best_both_ways(balanced(near_diagonal(without_end(a))))),
+    "best both ways, balanced, near the diagonal": (0,
+                                                    lambda a: best_both_ways(balanced(near_diagonal(without_end(a))))),
 }
 HEAD: dict[str, Callable[[ndarray], Links]] = {
     "head": more_than_end,
@@ -248,7 +261,8 @@ HEAD: dict[str, Callable[[ndarray], Links]] = {
 TWO_HEADS: dict[str, Callable[[ndarray, ndarray], Links]] = {
     "both heads, geometric mean, best both ways": lambda a, b: best_both_ways(geometric_mean(a, b)),
     "both heads, geometric mean, best both ways, balanced": lambda a, b: best_both_ways(balanced(geometric_mean(a, b))),
-    "both heads, geometric mean, several": lambda a, b: best_of_either(numpy.sqrt(a[:, :-1] * b[:, :-1].T), OF_MERGED, OF_MERGED),
+    "both heads, geometric mean, several": lambda a, b: best_of_either(numpy.sqrt(a[:, :-1] * b[:, :-1].T), OF_MERGED,
+                                                                       OF_MERGED),
 }
 TWO_WAYS: dict[str, tuple[int, Callable[[ndarray, ndarray], Links]]] = {
     "both models, mean, best word": (0, lambda a, b: best_of_rows(without_end(a) + without_end(b).T)),
@@ -290,7 +304,8 @@ def pairs_of(gold: list[Gold]) -> list[tuple[str, str]]:
 
 
 def measure_heads(forward: list[Seen], backward: list[Seen], gold: list[Gold]) -> dict[str, float]:
-    """AER of every way to read the soft alignments that there are, backward that of the model of the other direction."""
+    """AER of every way to read the soft alignments that there are, backward that of the model of the other
+    direction."""
     one = [word_matrix(seen, g, 0) for seen, g in zip(forward, gold)]
     other = [word_matrix(seen, g, 0) for seen, g in zip(backward, flipped(gold))]
     return (rates_of(HEAD, gold, one) if one else {}) | (rates_of(TWO_HEADS, gold, one, other) if one and other else {})
@@ -308,13 +323,17 @@ def measure_attention(forward: list[Seen], backward: list[Seen], gold: list[Gold
 
 
 def at_end(seen: list[Seen]) -> tuple[float, float]:
-    """Percent of the weight that lies on the source's </s>, and of the tokens for which it has the most; the target's </s> left out."""
+    """Percent of the weight that lies on the source's </s>, and of the tokens for which it has the most;
+    the target's </s> left out."""
     rows = [row for one in seen for row in one.rows[:-1]]
-    return 100 * float(numpy.mean([row[-1] for row in rows])), scores.share(row.argmax() == len(row) - 1 for row in rows)
+    return 100 * float(numpy.mean([row[-1] for row in rows])), scores.share(row.argmax() == len(row) - 1
+                                                                            for row in rows)
 
 
-def served(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> tuple[dict[str, float], list[Seen], list[Seen]]:
-    """AER of every way to read what the daemon says, the model's attention, and its soft alignments (none: it has no head)."""
+def served(alignd: Path, model: Path, reverse: Path | None,
+           gold: list[Gold]) -> tuple[dict[str, float], list[Seen], list[Seen]]:
+    """AER of every way to read what the daemon says, the model's attention, and its soft alignments (none: it has no
+    head)."""
     looked, heads = attention(alignd, model, pairs_of(gold))
     back_looked, back_heads = attention(alignd, reverse, pairs_of(flipped(gold))) if reverse else ([], [])
     return measure_attention(looked, back_looked, gold) | measure_heads(heads, back_heads, gold), looked, heads
@@ -327,7 +346,8 @@ def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -
 def known_part(gold: Gold, known: tuple[set[str], set[str]]) -> tuple[set[int], set[int]]:
     """The words, source and target, that all are in the vocabularies."""
     texts = (gold.source, gold.source_words), (gold.target, gold.target_words)
-    return tuple({i for i, (b, e) in enumerate(spans) if words.issuperset(aligner.words(text[b:e]))} for (text, spans), words in zip(texts, known))
+    return tuple({i for i, (b, e) in enumerate(spans) if words.issuperset(aligner.words(text[b:e]))}
+                 for (text, spans), words in zip(texts, known))
 
 
 def between(links: Links, part: tuple[set[int], set[int]]) -> Links:
@@ -349,8 +369,10 @@ def head_in_parts(seen: list[Seen], gold: list[Gold], corpus: str | None, flip: 
             for words, text in zip(known, pair[::-1] if flip else pair):
                 words.update(aligner.words(text))
         parts = [known_part(g, known) for g in gold]
-        rates["head, links between known words"] = scores.aer(*([between(links, part) for links, part in zip(side, parts)]
-                                                               for side in (found, [g.sure for g in gold], [g.possible for g in gold])))
+        rates["head, links between known words"] = scores.aer(*([between(links, part)
+                                                                 for links, part in zip(side, parts)]
+                                                               for side in (found, [g.sure for g in gold],
+                                                                            [g.possible for g in gold])))
     return rates
 
 
@@ -360,7 +382,10 @@ def main() -> None:
     parser.add_argument("--gold", type=Path, required=True, help="gold alignments; .gz is unpacked")
     parser.add_argument("--reverse", type=Path, help="a model of the other direction")
     parser.add_argument("--flip", action="store_true", help="the model translates the second column into the first")
-    parser.add_argument("--known", metavar="CORPUS", help="source TAB target, in the order of the gold file's columns: rate links between its words apart")
+    parser.add_argument("--known", metavar="CORPUS",
+                        help=(
+                            "source TAB target, in the order of the gold file's columns: rate links between its words "
+                            "apart"))
     parser.add_argument("--head", action="store_true", help="only the alignment head, without the daemon")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
@@ -370,7 +395,8 @@ def main() -> None:
     print(f"{rate(gold, [diagonal_links(g) for g in gold]):6.1f}  diagonal")
     if arguments.head:
         looked, seen = [], soft_alignment(arguments.model, pairs_of(gold))
-        rates = measure_heads(seen, soft_alignment(arguments.reverse, pairs_of(flipped(gold))) if arguments.reverse else [], gold)
+        rates = measure_heads(seen, soft_alignment(arguments.reverse, pairs_of(flipped(gold))) if arguments.reverse
+                              else [], gold)
     else:
         rates, looked, seen = served(arguments.alignd, arguments.model, arguments.reverse, gold)
     for name, value in (rates | head_in_parts(seen, gold, arguments.known, arguments.flip)).items():

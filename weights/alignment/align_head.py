@@ -1,12 +1,16 @@
-"""Gives a model an alignment head: python3 -m weights.alignment.align_head MODEL_FOLDER --data CORPUS.tsv [--data ...] [--links FILE] [--out MODEL_FOLDER]
+"""Gives a model an alignment head: python3 -m weights.alignment.align_head MODEL_FOLDER --data CORPUS.tsv [--data ...]
+[--links FILE] [--out MODEL_FOLDER]
 
-Input: a model folder, also a converted one; text in its languages, source TAB target (--flip: the other way round), the training text itself or other
-text; word links of it, from weights/alignment/aligner.py unless --links has them. Output: the model folder with the section `alignment` in config.json and the tensors
-`alignment.*` in model.safetensors. All other tensors keep their bytes: translations and attention stay the same to the bit. A head that is there is replaced.
+Input: a model folder, also a converted one; text in its languages, source TAB target (--flip: the other way round), the
+training text itself or other text; word links of it, from weights/alignment/aligner.py unless --links has them. Output:
+the model folder with the section `alignment` in config.json and the tensors `alignment.*` in model.safetensors. All
+other tensors keep their bytes: translations and attention stay the same to the bit. A head that is there is replaced.
 
-What is learned: for each token of the target, chosen as given, which source tokens it is linked with (cross-entropy against equal shares of its links), `</s>`
-with `</s>`; a token without a link says nothing, or, with --unlinked, that it looks at `</s>`. So that long and odd sentences are met, too, some examples are two or
-three neighbours joined, and some are written otherwise: with spaces around punctuation, as tokenised text is, in lower case, with typographic apostrophes.
+What is learned: for each token of the target, chosen as given, which source tokens it is linked with (cross-entropy
+against equal shares of its links), `</s>` with `</s>`; a token without a link says nothing, or, with --unlinked, that
+it looks at `</s>`. So that long and odd sentences are met, too, some examples are two or three neighbours joined, and
+some are written otherwise: with spaces around punctuation, as tokenised text is, in lower case, with typographic
+apostrophes.
 """
 
 from __future__ import annotations
@@ -62,7 +66,8 @@ class Linked(NamedTuple):
 
 
 class Example(NamedTuple):
-    """source: ids with </s> where the encoder reads it; target: without; links: (source token, target token), </s> not among them."""
+    """source: ids with </s> where the encoder reads it; target: without; links:
+    (source token, target token), </s> not among them."""
 
     source: list[int]
     target: list[int]
@@ -103,15 +108,18 @@ def varied(pairs: list[Linked], index: int, values: random.Random) -> Linked:
 def encode(pair: Linked, sides: tuple[Tokenizer, Tokenizer], eos: bool) -> Example:
     tokens = [side.tokens(text) for side, text in zip(sides, pair[:2])]
     between = links.between_pieces(pair.links, *(aligner.words_of_pieces(t, text) for t, text in zip(tokens, pair[:2])))
-    return Example([token.id for token in tokens[0]] + [sides[0].special[-1]] * eos, [token.id for token in tokens[1]], between)
+    return Example([token.id for token in tokens[0]] + [sides[0].special[-1]] * eos, [token.id for token in tokens[1]],
+                   between)
 
 
-def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenizer], values: random.Random) -> Iterator[Example]:
+def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenizer],
+             values: random.Random) -> Iterator[Example]:
     """One epoch."""
     longest = model.config["limits"]["max_source_tokens"]
     for index in values.sample(range(len(pairs)), len(pairs)):
         example = encode(varied(pairs, index, values), sides, model.config["encoder"]["eos"])
-        if len(example.source) - 1 <= longest and len(example.target) <= 3 * longest and example.source and example.target:
+        if (len(example.source) - 1 <= longest and len(example.target) <= 3 * longest and example.source
+            and example.target):
             yield example
 
 
@@ -135,7 +143,8 @@ def cut(pool: list[Example], values: random.Random) -> list[list[Example]]:
 # ---- training ----
 
 def guide_of(batch: list[Example], tokens: int, eos: bool, unlinked: float) -> tuple[Tensor, Tensor]:
-    """-> what each target token, </s> at the end, shall look at [B, S, T], rows that sum to 1 or are 0; the weight of each row [B, S]."""
+    """-> what each target token, </s> at the end, shall look at [B, S, T], rows that sum to 1 or are 0;
+    the weight of each row [B, S]."""
     guide = torch.zeros(len(batch), max(len(e.target) for e in batch) + 1, tokens)
     for row, example in zip(guide, batch):
         for i, j in example.links:
@@ -153,7 +162,8 @@ def guide_of(batch: list[Example], tokens: int, eos: bool, unlinked: float) -> t
 
 @torch.no_grad()
 def forced(model: Model, fast: Fused | None, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Memory, Tensor]:
-    """-> what the head's keys are made of, and the states [B, S, H]. fast: of the model, which is much faster where it is supported."""
+    """-> what the head's keys are made of, and the states [B, S, H]. fast:
+    of the model, which is much faster where it is supported."""
     if fast:
         annotations, states = fast.states(source, lengths, inputs)
         return model.decoder.memory(annotations, lengths, []), states
@@ -224,14 +234,16 @@ def storage_of(stored: dict[str, numpy.ndarray]) -> str:
 
 
 def write(path: Path, out: Path, model: Model) -> None:
-    """The folder `path`, with the head of `model`, as the folder `out`, which may be the same; a head of `path`'s own is left out."""
+    """The folder `path`, with the head of `model`, as the folder `out`, which may be the same;
+    a head of `path`'s own is left out."""
     stored, metadata = safetensors.read(path / WEIGHTS)
     kept = {name: tensor for name, tensor in stored.items() if not name.startswith("alignment.")}
     head = {name: tensor.detach().numpy() for name, tensor in model.head.named_tensors().items()}
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as work:
         made = Path(shutil.copytree(path, Path(work) / "model"))
         safetensors.write(made / WEIGHTS, kept | storage.store(head, storage_of(kept)), metadata)
-        config = json.loads((path / "config.json").read_text(encoding="utf-8")) | {"alignment": {"size": model.config["alignment"]["size"]}}
+        config = json.loads((path / "config.json").read_text(encoding="utf-8")) | {
+            "alignment": {"size": model.config["alignment"]["size"]}}
         (made / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         manifest.renew(made)
         if out.exists():
@@ -254,8 +266,10 @@ def read_links(names: list[str], files: list[Path], flip: bool, symmetry: str) -
     return [linked(pair, line, flip, symmetry) for pair, line in zip(pairs, lines, strict=True)]
 
 
-def read_sources(root: Path, languages: tuple[str, str], count: int, seed: int, flip: bool, symmetry: str) -> list[Linked]:
-    """About `count` pairs of the sources of general models (weights/corpora/sources.tsv), by their weights; languages: source and target."""
+def read_sources(root: Path, languages: tuple[str, str], count: int, seed: int, flip: bool,
+                 symmetry: str) -> list[Linked]:
+    """About `count` pairs of the sources of general models (weights/corpora/sources.tsv), by their weights; languages:
+    source and target."""
     pair = "-".join(languages[::-1] if flip else languages)
     return [linked((a, b), line, flip, symmetry) for a, b, line in mixture.sample(root, pair, count, seed)]
 
@@ -270,25 +284,34 @@ def lines_of(path: Path, count: int) -> list[str]:
 def linked(pair: aligner.Pair, line: str, flip: bool, symmetry: str = SYMMETRIES[0]) -> Linked:
     """line: links, or those of both runs with a TAB between them, which `symmetry` makes one."""
     runs = [links.parse(run) for run in line.split("\t")]
-    found = links.grow_diag_final_and(*runs) if len(runs) == 2 and symmetry == SYMMETRIES[0] else sorted(set.intersection(*runs))
+    found = (links.grow_diag_final_and(*runs) if len(runs) == 2 and symmetry == SYMMETRIES[0]
+             else sorted(set.intersection(*runs)))
     return Linked(pair[1], pair[0], [(j, i) for i, j in found]) if flip else Linked(*pair, found)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Gives a model folder an alignment head, trained on text in its languages; nothing else of the model changes.")
+    parser = argparse.ArgumentParser(
+        description=("Gives a model folder an alignment head, trained on text in its languages; nothing else of the "
+                     "model changes."))
     parser.add_argument("model", type=Path, help="an exported or converted model folder")
     text = parser.add_mutually_exclusive_group(required=True)
-    text.add_argument("--data", action="append", metavar="CORPUS", help="source TAB target, one pair a line; .gz is unpacked; may be given several times")
-    text.add_argument("--corpora", type=Path, metavar="DIR", help="the folder of all corpora and links that general models are trained on (weights/training/mixture.py)")
+    text.add_argument("--data", action="append", metavar="CORPUS",
+                      help="source TAB target, one pair a line; .gz is unpacked; may be given several times")
+    text.add_argument("--corpora", type=Path, metavar="DIR",
+                      help=("the folder of all corpora and links that general models are trained on "
+                            "(weights/training/mixture.py)"))
     parser.add_argument("--links", action="append", type=Path, default=[], metavar="FILE",
                         help="word links of each corpus, as weights.aligner prints them; without: they are made")
-    parser.add_argument("--symmetry", choices=SYMMETRIES, default=SYMMETRIES[0], help="how links of both runs, if there are such, become one (%(default)s)")
+    parser.add_argument("--symmetry", choices=SYMMETRIES, default=SYMMETRIES[0],
+                        help="how links of both runs, if there are such, become one (%(default)s)")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how many of --corpora (%(default)s)")
     parser.add_argument("--flip", action="store_true", help="the model translates the second column into the first")
     parser.add_argument("--out", type=Path, help="the folder to make; without: the model's own files are replaced")
     parser.add_argument("--size", type=int, default=SIZE, help="of queries and keys (%(default)s)")
     parser.add_argument("--epochs", type=int, default=1, help="passes through the text (%(default)s)")
-    parser.add_argument("--unlinked", type=float, default=0.0, help="weight with which a word without a link learns to look at </s> (%(default)s: it learns nothing)")
+    parser.add_argument("--unlinked", type=float, default=0.0,
+                        help=("weight with which a word without a link learns to look at </s> (%(default)s: it learns "
+                              "nothing)"))
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -296,7 +319,8 @@ def main() -> None:
         model, sides = with_head(arguments.model, arguments.size)
         how = arguments.flip, arguments.symmetry
         if arguments.corpora:
-            pairs = read_sources(arguments.corpora, (model.config["source"], model.config["target"]), arguments.pairs, arguments.seed, *how)
+            pairs = read_sources(arguments.corpora, (model.config["source"], model.config["target"]), arguments.pairs,
+                                 arguments.seed, *how)
         else:
             pairs = read_links(arguments.data, arguments.links, *how)
     except (aligner.AlignerError, configuration.ConfigError, OSError) as error:

@@ -1,12 +1,13 @@
 """Word alignment of text without a model: python3 -m weights.alignment.aligner CORPUS.tsv > LINKS
 
-Input: pairs of sentences, source TAB target; a name that ends in .gz is unpacked, `-` is standard input; further columns are ignored. Output: a
-line of links for each pair, in its order: `i-j`, words i of the source and j of the target counted from 0 (Pharaoh format). With --symmetry both:
-links of the source-to-target run TAB those of the other.
+Input: pairs of sentences, source TAB target; a name that ends in .gz is unpacked, `-` is standard input; further
+columns are ignored. Output: a line of links for each pair, in its order: `i-j`, words i of the source and j of the
+target counted from 0 (Pharaoh format). With --symmetry both: links of the source-to-target run TAB those of the other.
 
-What a word is: weights/alignment/links.py; words are compared lower-cased. A pair with an empty side, or with a side of more than 200 words, has no link.
-The aligner, build/gibbs (weights/gibbs/, built by `make`), knows nothing but the pairs that it gets, and learns the more the more there are: a few
-sentences are better aligned --with a corpus beside them.
+What a word is: weights/alignment/links.py; words are compared lower-cased. A pair with an empty side, or with a side of
+more than 200 words, has no link. The aligner, build/gibbs (weights/gibbs/, built by `make`), knows nothing but the
+pairs that it gets, and learns the more the more there are: a few sentences are better aligned --with a corpus beside
+them.
 """
 
 from __future__ import annotations
@@ -53,20 +54,23 @@ def numbered(pairs: Iterable[Pair]) -> Iterator[str]:
     return (f"{source.of(s)}\t{target.of(t)}\n" for s, t in pairs)
 
 
-def run(numbers: Iterable[str], symmetry: str, program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+def run(numbers: Iterable[str], symmetry: str, program: Path = PROGRAM,
+        options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
     """numbers: a line for each pair (gibbs --help). -> a line of links for each."""
     if not program.exists():
         raise AlignerError(f"{program} is not there: run make, or name it with --program")
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
         file.writelines(numbers)
         file.seek(0)
-        with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=file, stdout=subprocess.PIPE, text=True) as running:
+        with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=file, stdout=subprocess.PIPE,
+                              text=True) as running:
             yield from (line.rstrip("\n") for line in running.stdout)
     if running.returncode != 0:
         raise AlignerError(f"{program.name} ended with status {running.returncode}")
 
 
-def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM,
+          options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
     """-> a line of links for each pair. options: of the program (gibbs --help)."""
     return run(numbered(pairs), symmetry, program, options)
 
@@ -84,7 +88,8 @@ def words_of_pieces(tokens: list[Token], text: str) -> list[set[int]]:
 
 def links_of_pieces(line: str, pair: Pair, tokenizers: tuple[Tokenizer, Tokenizer]) -> Links:
     """A line of links between words -> links between the pieces of two tokenizers, </s> not among them."""
-    return links.between_pieces(sorted(links.parse(line)), *(words_of_pieces(side.tokens(text), text) for side, text in zip(tokenizers, pair)))
+    return links.between_pieces(sorted(links.parse(line)),
+                                *(words_of_pieces(side.tokens(text), text) for side, text in zip(tokenizers, pair)))
 
 
 def read_pairs(name: str) -> Iterator[Pair]:
@@ -101,7 +106,8 @@ def read_pairs(name: str) -> Iterator[Pair]:
 def print_links(pairs: list[Pair], lines: Iterator[str], tokenizers: tuple[Tokenizer, Tokenizer] | None) -> None:
     for pair, line in zip(pairs, lines):
         if tokenizers:
-            line = "\t".join(" ".join(f"{i}-{j}" for i, j in sorted(links_of_pieces(run, pair, tokenizers))) for run in line.split("\t"))
+            line = "\t".join(" ".join(f"{i}-{j}" for i, j in sorted(links_of_pieces(run, pair, tokenizers)))
+                             for run in line.split("\t"))
         print(line)
     for _ in lines:  # of the pairs that were only learned from
         pass
@@ -114,23 +120,32 @@ def align_corpora(arguments: argparse.Namespace) -> None:
     if arguments.pieces:
         from ..model import folder  # PyTorch is not needed for words
         _, *tokenizers = folder.read(arguments.pieces)
-    options = [f"--{name}={getattr(arguments, name)}" for name in ("samplers", "sweeps", "seed") if getattr(arguments, name)]
+    options = [f"--{name}={getattr(arguments, name)}" for name in ("samplers", "sweeps", "seed")
+               if getattr(arguments, name)]
     lines = align([*pairs, *others], arguments.symmetry, arguments.program, (*options, *["--quiet"] * arguments.quiet))
     print_links(pairs, lines, tuple(tokenizers) if tokenizers else None)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Aligns the words of sentence pairs. Prints a line of links i-j for each pair.",
-                                     epilog="Example: python3 -m weights.alignment.aligner new.tsv --with corpus.tsv.gz > new.links")
+    parser = argparse.ArgumentParser(
+        description="Aligns the words of sentence pairs. Prints a line of links i-j for each pair.",
+        epilog="Example: python3 -m weights.alignment.aligner new.tsv --with corpus.tsv.gz > new.links")
     parser.add_argument("corpus", help="source TAB target, one pair a line; .gz is unpacked; -: standard input")
-    parser.add_argument("--with", dest="others", action="append", default=[], metavar="CORPUS", help="learn from these pairs, too, without printing links of them; may be given several times")
+    parser.add_argument("--with", dest="others", action="append", default=[], metavar="CORPUS",
+                        help="learn from these pairs, too, without printing links of them; may be given several times")
     parser.add_argument("--symmetry", choices=SYMMETRIES, default=SYMMETRIES[0],
-                        help="how the runs in both directions become one set of links: the intersection has the fewest and surest; both: forward TAB backward (default: %(default)s)")
-    parser.add_argument("--pieces", type=Path, metavar="MODEL", help="print links between the pieces of this model folder, not between words")
-    parser.add_argument("--samplers", type=int, help="independent samplers, which decide together, 1 to 16 (default: 3)")
-    parser.add_argument("--sweeps", type=int, help="sweeps through the corpus with the whole model (default: by the number of pairs)")
+                        help=(
+                            "how the runs in both directions become one set of links: the intersection has the fewest "
+                            "and surest; both: forward TAB backward (default: %(default)s)"))
+    parser.add_argument("--pieces", type=Path, metavar="MODEL",
+                        help="print links between the pieces of this model folder, not between words")
+    parser.add_argument("--samplers", type=int,
+                        help="independent samplers, which decide together, 1 to 16 (default: 3)")
+    parser.add_argument("--sweeps", type=int,
+                        help="sweeps through the corpus with the whole model (default: by the number of pairs)")
     parser.add_argument("--seed", type=int, help="equal seeds give equal links (default: 1)")
-    parser.add_argument("--program", type=Path, default=PROGRAM, help="the aligner itself (default: build/gibbs, which make builds)")
+    parser.add_argument("--program", type=Path, default=PROGRAM,
+                        help="the aligner itself (default: build/gibbs, which make builds)")
     parser.add_argument("--quiet", action="store_true", help="say nothing of the progress")
     try:
         align_corpora(parser.parse_args())

@@ -1,8 +1,9 @@
 """Links of the constructions that aligners find hard: python3 -m weights.alignment.constructions MODEL_FOLDER...
 
-Input: models between English and German or French, and gold links with a kind for each pair (weights/gold).
-The daemon gets each sentence with its translation, as a user does who brings one, and answers with `words.alignment`.
-Output: a table in Markdown for each model: precision, recall and alignment error rate (Och and Ney 2003) of each of LINKS, by kind and of all.
+Input: models between English and German or French, and gold links with a kind for each pair (weights/gold). The daemon
+gets each sentence with its translation, as a user does who brings one, and answers with `words.alignment`. Output: a
+table in Markdown for each model: precision, recall and alignment error rate (Och and Ney 2003) of each of LINKS, by
+kind and of all.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ def kinds(path: Path) -> list[str]:
 
 
 def words_of(gold: Gold) -> list[list[str]]:
-    return [[text[begin:end] for begin, end in spans] for text, spans in ((gold.source, gold.source_words), (gold.target, gold.target_words))]
+    return [[text[begin:end] for begin, end in spans]
+            for text, spans in ((gold.source, gold.source_words), (gold.target, gold.target_words))]
 
 
 def answered(client: Daemon, gold: list[Gold], links: str) -> list[Links]:
     """The daemon's links. ValueError if it has other words than the gold file."""
     found = []
     for chunk in chunks(gold, align.BATCH):
-        body = {"model": client.model, "text": [g.source for g in chunk], "translation": [g.target for g in chunk], "include": ["words"], "links": links}
+        body = {"model": client.model, "text": [g.source for g in chunk], "translation": [g.target for g in chunk],
+                "include": ["words"], "links": links}
         for result, one in zip(client.request("/attention", body)["results"], chunk, strict=True):
             [sentence] = result["sentences"]
             words = sentence["words"]
@@ -48,15 +51,18 @@ def figures(gold: list[Gold], links: list[Links]) -> tuple[float, float, float]:
     made, sure = sum(map(len, links)), sum(len(g.sure) for g in gold)
     right = sum(len(one & (g.sure | g.possible)) for one, g in zip(links, gold, strict=True))
     found = sum(len(one & g.sure) for one, g in zip(links, gold, strict=True))
-    return 100 * right / max(made, 1), 100 * found / max(sure, 1), scores.aer(links, [g.sure for g in gold], [g.possible for g in gold])
+    return 100 * right / max(made, 1), 100 * found / max(sure, 1), scores.aer(links, [g.sure for g in gold],
+                                                                              [g.possible for g in gold])
 
 
 def table(gold: list[Gold], kind: list[str], links: dict[str, list[Links]]) -> str:
     """Markdown: a row for each kind, in the order of the file, and one of all pairs."""
-    lines = ["| kind | pairs | " + " | ".join(f"{name}: precision | recall | AER" for name in links) + " |", "|---|---" + "|---|---|---" * len(links) + "|"]
+    lines = ["| kind | pairs | " + " | ".join(f"{name}: precision | recall | AER" for name in links) + " |",
+             "|---|---" + "|---|---|---" * len(links) + "|"]
     for row in [*dict.fromkeys(kind), "all"]:
         part = [i for i, one in enumerate(kind) if row in (one, "all")]
-        values = [f"{value:.1f}" for of in links.values() for value in figures([gold[i] for i in part], [of[i] for i in part])]
+        values = [f"{value:.1f}" for of in links.values()
+                  for value in figures([gold[i] for i in part], [of[i] for i in part])]
         lines.append(f"| {row} | {len(part)} | " + " | ".join(values) + " |")
     return "\n".join(lines)
 

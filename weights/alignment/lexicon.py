@@ -1,8 +1,10 @@
-"""Word alignment without a translation model: the diagonal, IBM model 1 with the diagonal as its prior, and weights/gibbs.
+"""Word alignment without a translation model: the diagonal, IBM model 1 with the diagonal as its prior,
+and weights/gibbs.
 
-The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation maximisation, the prior
-of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|), and a null word. Input: pairs of lists of ids
-(or any numbers). Output of `of(source, target)`: a matrix [target words, source words] whose rows sum to 1, or to 0 if there is no link.
+The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation
+maximisation, the prior of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|),
+and a null word. Input: pairs of lists of ids (or any numbers). Output of `of(source, target)`: a matrix [target words,
+source words] whose rows sum to 1, or to 0 if there is no link.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Lexicon:
     """p(target word | source word), one direction."""
 
     def __init__(self, pairs: list[Pair], rounds: int = ROUNDS) -> None:
-        self.words = 1 + max((max(word) for pair in pairs for word in pair if word), default=0)  # also the null word's id
+        # Also the null word's id.
+        self.words = 1 + max((max(word) for pair in pairs for word in pair if word), default=0)
         keys, priors, lengths = zip(*(self._cells(source, target) for source, target in pairs if source and target))
         self.keys, cells = numpy.unique(numpy.concatenate(keys), return_inverse=True)
         prior = numpy.concatenate(priors)
@@ -59,7 +62,8 @@ class Lexicon:
             self.probability = counts / numpy.bincount(sources, counts)[sources]
 
     def _cells(self, source: list[int], target: list[int]) -> tuple[ndarray, ndarray, ndarray]:
-        """Every target word with the null word and each source word: keys, priors, and the number of cells of each target word."""
+        """Every target word with the null word and each source word:
+        keys, priors, and the number of cells of each target word."""
         columns = numpy.array([self.words, *source], numpy.int64) * (self.words + 1)
         keys = columns[None] + numpy.array(target, numpy.int64)[:, None]
         prior = numpy.full(keys.shape, NULL, numpy.float32)

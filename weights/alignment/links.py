@@ -1,8 +1,9 @@
 """Word alignments from files: words, links, symmetrisation, and links between pieces.
 
-A links file has one line a pair of its corpus: links of the first language to the second TAB those of the run the other way, each `i-j` (word i
-of the first, word j of the second, from 0). A word, on lower-cased text: a run of letters, digits, underscores and apostrophes, cut after an
-apostrophe that follows a letter or digit (`l'eau` is `l'`, `eau`); any other character but white space is a word of its own.
+A links file has one line a pair of its corpus: links of the first language to the second TAB those of the run the other
+way, each `i-j` (word i of the first, word j of the second, from 0). A word, on lower-cased text: a run of letters,
+digits, underscores and apostrophes, cut after an apostrophe that follows a letter or digit (`l'eau` is `l'`, `eau`);
+any other character but white space is a word of its own.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def parse(field: str) -> set[tuple[int, int]]:
 
 
 def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
-    """Koehn et al. 2005: the links of both runs; then those of either that touch a link, diagonally too, and link a word that has none; then
-    those of either between two words that have none."""
+    """Koehn et al. 2005: the links of both runs; then those of either that touch a link, diagonally too, and link a
+    word that has none; then those of either between two words that have none."""
     links, union = forward & backward, forward | backward
     sources, targets = {i for i, _ in links}, {j for _, j in links}
     grown = bool(union - links)

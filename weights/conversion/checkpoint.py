@@ -1,7 +1,8 @@
 """PyTorch's checkpoints (.pt) without PyTorch: nothing in them is run, and tensors are read one at a time.
 
-A checkpoint is a pickle beside which the numbers lie: in a zip (since PyTorch 1.6), or one after the other after it. Of what the pickle names,
-tensors become `Tensor`, plain values themselves, and all else becomes an `Inert` object, which keeps its attributes and does nothing.
+A checkpoint is a pickle beside which the numbers lie: in a zip (since PyTorch 1.6), or one after the other after it. Of
+what the pickle names, tensors become `Tensor`, plain values themselves, and all else becomes an `Inert` object, which
+keeps its attributes and does nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ..model import safetensors
 
 MAGIC = 0x1950A86A20F9469CFC6C  # what the first pickle of the older kind holds
 PROTOCOL = 1001
-_DTYPES = {"Float": "<f4", "Double": "<f8", "Half": "<f2", "BFloat16": "<u2", "Long": "<i8", "Int": "<i4", "Short": "<i2", "Char": "i1",
-           "Byte": "u1", "Bool": "?"}
+_DTYPES = {"Float": "<f4", "Double": "<f8", "Half": "<f2", "BFloat16": "<u2", "Long": "<i8", "Int": "<i4",
+           "Short": "<i2", "Char": "i1", "Byte": "u1", "Bool": "?"}
 FLOATS = ("Float", "Double", "Half", "BFloat16")
 
 
@@ -72,18 +73,21 @@ class Tensor(NamedTuple):
         """float32, whatever the floating-point kind."""
         numbers = numpy.frombuffer(self.storage.read(), _DTYPES[self.kind])
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.stride))
-        if min((self.offset, *self.stride), default=0) < 0 or len(numbers) != self.storage.count or (math.prod(self.shape) and last >= len(numbers)):
+        if (min((self.offset, *self.stride), default=0) < 0 or len(numbers) != self.storage.count
+            or (math.prod(self.shape) and last >= len(numbers))):
             raise FormatError("a tensor is larger than its numbers")
         steps = [step * numbers.itemsize for step in self.stride]
         values = numpy.lib.stride_tricks.as_strided(numbers[self.offset:], self.shape, steps, writeable=False)
-        return safetensors.from_bfloat16(values) if self.kind == "BFloat16" else values.astype(numpy.float32, copy=False)
+        return (safetensors.from_bfloat16(values) if self.kind == "BFloat16"
+                else values.astype(numpy.float32, copy=False))
 
 
 def _tensor(storage: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Tensor:
     if not isinstance(storage, Storage) or len(shape) != len(stride):
         raise pickle.UnpicklingError("a tensor without numbers")
     if any(not isinstance(size, int) or isinstance(size, bool) or size < 0 for size in (offset, *shape, *stride)):
-        raise pickle.UnpicklingError(f"a tensor of the shape {tuple(shape)}, with the steps {tuple(stride)}, from {offset}")
+        raise pickle.UnpicklingError(
+            f"a tensor of the shape {tuple(shape)}, with the steps {tuple(stride)}, from {offset}")
     return Tensor(storage, offset, tuple(shape), tuple(stride))
 
 
@@ -104,7 +108,8 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, what: Any) -> Storage:
         """("storage", its kind, its key, the device it was on, how many numbers)"""
-        if self.storage is None or what[0] != "storage" or what[1] not in _DTYPES or (len(what) > 5 and what[5] is not None):
+        if (self.storage is None or what[0] != "storage" or what[1] not in _DTYPES
+            or (len(what) > 5 and what[5] is not None)):
             raise pickle.UnpicklingError("numbers of an unknown kind")
         return self.storage(what[1], str(what[2]), int(what[4]))
 
@@ -115,11 +120,13 @@ def _load_zip(path: Path) -> Any:
     if top is None:
         raise FormatError("the zip has no data.pkl")
     with archive.open(top + "data.pkl") as file:
-        return _Unpickler(file, lambda kind, key, count: Storage(kind, count, lambda: archive.read(f"{top}data/{key}"))).load()
+        return _Unpickler(file, lambda kind, key, count: Storage(kind, count,
+                                                                 lambda: archive.read(f"{top}data/{key}"))).load()
 
 
 def _load_older(path: Path) -> Any:
-    """Three pickles that say what it is, the content, the keys of the storages, and each of them: a count and its numbers."""
+    """Three pickles that say what it is, the content, the keys of the storages, and each of them:
+    a count and its numbers."""
     begins: dict[str, int] = {}
     kinds: dict[str, str] = {}
 
@@ -150,6 +157,7 @@ def load(path: Path) -> Any:
         return _load_zip(path) if zipfile.is_zipfile(path) else _load_older(path)
     except FormatError:
         raise
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, pickle.UnpicklingError, ValueError, TypeError, KeyError, IndexError,
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, pickle.UnpicklingError, ValueError,
+            TypeError, KeyError, IndexError,
             AttributeError, ImportError, RuntimeError, MemoryError, OverflowError, RecursionError) as error:
         raise FormatError(f"{type(error).__name__}: {error}") from error  # whatever damaged bytes make of a pickle

@@ -1,8 +1,9 @@
 """OpenNMT-py's models: python3 -m weights.conversion.convert_opennmt MODEL.pt --output FOLDER
 
-Input: a checkpoint of a recurrent model (encoder_type rnn or brnn) as OpenNMT-py 0.x to 3.x saves it; the vocabularies are in it. Output: a
-model folder that alignd loads, whose tokens are words: OpenNMT-py reads text that is cut already, at white space. What cannot be converted is
-refused by name (OPTIONS); every tensor of the checkpoint is used, or printed as dropped. NumPy only; nothing in the checkpoint is run (weights/conversion/checkpoint.py).
+Input: a checkpoint of a recurrent model (encoder_type rnn or brnn) as OpenNMT-py 0.x to 3.x saves it; the vocabularies
+are in it. Output: a model folder that alignd loads, whose tokens are words: OpenNMT-py reads text that is cut already,
+at white space. What cannot be converted is refused by name (OPTIONS); every tensor of the checkpoint is used, or
+printed as dropped. NumPy only; nothing in the checkpoint is run (weights/conversion/checkpoint.py).
 
 The matrices are PyTorch's own, [out, in], and gates stand as ours do. The source has no </s>.
 """
@@ -52,7 +53,8 @@ OPTIONS: dict[str, Option] = {
     "decoder_type": Option(("rnn",), "only recurrent models can be converted"),
     "rnn_type": Option(("LSTM", "GRU"), "alignd has no such cell"),
     "brnn_merge": Option(("concat",), "alignd's annotations are both directions side by side"),
-    "bridge": Option((False, None), "its layer mixes the final states of all layers, and alignd's initial states do not"),
+    "bridge": Option((False, None),
+                     "its layer mixes the final states of all layers, and alignd's initial states do not"),
     "context_gate": Option((None, ""), "alignd has no context gate"),
     "coverage_attn": Option((False, True, None), "must be on or off"),  # and changes nothing: DROPPED
     "global_attention": Option(("general", "dot", "mlp"), "alignd has no such attention"),
@@ -74,13 +76,15 @@ def options_of(found: dict) -> dict:
             raise ConversionError(f"option {name}: {value} is not supported: {option.reason} (supported: {wanted})")
     options = {name: option.supported[0] for name, option in OPTIONS.items()} | given
     if second_attention(options) == "mlp":
-        raise ConversionError("option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second"
-                              " additive score (supported: general, dot)")
+        raise ConversionError(
+            "option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second"
+            " additive score (supported: general, dot)")
     return options
 
 
 def second_attention(options: dict) -> str:
-    """The kind of the attention that the words to copy get for themselves; "": they get the decoder's, or none are copied."""
+    """The kind of the attention that the words to copy get for themselves; "":
+    they get the decoder's, or none are copied."""
     if not options.get("copy_attn") or options.get("reuse_copy_attn"):
         return ""
     return options["copy_attn_type"] or options["global_attention"]
@@ -92,7 +96,8 @@ MOST_FIELDS = 8  # one within the other
 
 
 def _is_pairs(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in value)
+    return (isinstance(value, list) and all(isinstance(pair, (list, tuple)) and len(pair) == 2
+                                            and isinstance(pair[0], str) for pair in value))
 
 
 def _itos(field: Any, depth: int = 0) -> list[str]:
@@ -103,7 +108,8 @@ def _itos(field: Any, depth: int = 0) -> list[str]:
         inner = vars(field)
         if "itos" in inner:
             return _itos(inner["itos"] if isinstance(inner["itos"], list) else None)
-        if "fields" in inner and _is_pairs(inner["fields"]) and inner["fields"]:  # [(name, Field)]: the word's, and its features'
+        # [(name, Field)]: the word's, and its features'.
+        if "fields" in inner and _is_pairs(inner["fields"]) and inner["fields"]:
             if len(inner["fields"]) > 1:
                 raise ConversionError("vocab: has features, which alignd does not have")
             return _itos(inner["fields"][0][1], depth + 1)
@@ -122,7 +128,8 @@ def words_of(found: dict) -> tuple[list[str], list[str]]:
     if features := [name for name in vocab if "feat" in name and vocab[name]]:
         raise ConversionError(f"vocab: {features[0]}: alignd does not have features")
     if vocab.get("decoder_start_token", "<s>") != "<s>":
-        raise ConversionError(f"vocab: decoder_start_token: {vocab['decoder_start_token']} is not supported (supported: <s>)")
+        raise ConversionError(
+            f"vocab: decoder_start_token: {vocab['decoder_start_token']} is not supported (supported: <s>)")
     sides = []
     for name in ("src", "tgt"):
         if name not in vocab:
@@ -143,15 +150,20 @@ def _vocabularies(sides: tuple[list[str], list[str]]) -> tuple[Vocabulary, Vocab
 
 EMBEDDING = "{}.embeddings.make_embedding.emb_luts.0.weight"
 COVERAGE, COPY = "decoder.attn.linear_cover.weight", "decoder.copy_attn."
-DROPPED = {COVERAGE: "which nothing reads: OpenNMT-py sums the coverage for its loss and does not hand it to the attention",
-           COPY + "linear_out.weight": "which nothing reads: of the attention that copies only the weights are used, not the context"}
+DROPPED = {COVERAGE:
+           "which nothing reads: OpenNMT-py sums the coverage for its loss and does not hand it to the attention",
+           COPY
+           + "linear_out.weight": ("which nothing reads: of the attention that copies only the weights are used, not "
+                                   "the context")}
 
 
 class Tensors:
-    """The checkpoint's tensors by name, those of the generator with "generator." before it. Each must be asked for, with its shape."""
+    """The checkpoint's tensors by name, those of the generator with "generator." before it.
+    Each must be asked for, with its shape."""
 
     def __init__(self, found: dict) -> None:
-        self.tensors = dict(found["model"]) | {f"generator.{name}": tensor for name, tensor in found["generator"].items()}
+        self.tensors = dict(found["model"]) | {f"generator.{name}": tensor
+                                               for name, tensor in found["generator"].items()}
         for name, tensor in self.tensors.items():
             if not isinstance(tensor, Tensor):
                 raise ConversionError(f"{name}: is not a tensor")
@@ -169,7 +181,8 @@ class Tensors:
         if self.shape(name) != shape:
             raise ConversionError(f"{name}: shape {self.shape(name)}, expected {shape}")
         if self.tensors[name].kind not in FLOATS:
-            raise ConversionError(f"{name}: holds {self.tensors[name].kind} numbers; only models of floating-point numbers can be converted")
+            raise ConversionError(f"{name}: holds {self.tensors[name].kind} numbers; only models of floating-point "
+                                  f"numbers can be converted")
         self.left.discard(name)
         return Part(shape, lambda: self._read(name))
 
@@ -213,7 +226,8 @@ class Converter:
     def _cell(self, theirs: str, ours: str, inputs: int, hidden: int) -> None:
         """theirs: with {} for the name of a tensor."""
         rows = self.gates * hidden
-        for name, short, shape in (("weight_input", "weight_ih", (rows, inputs)), ("weight_state", "weight_hh", (rows, hidden)),
+        for name, short, shape in (("weight_input", "weight_ih", (rows, inputs)),
+                                   ("weight_state", "weight_hh", (rows, hidden)),
                                    ("bias_input", "bias_ih", (rows,)), ("bias_state", "bias_hh", (rows,))):
             self.made[ours + name] = self.tensors.take(theirs.format(short), *shape)
 
@@ -232,7 +246,8 @@ class Converter:
             inputs = self.hidden if i > 0 else self.embeddings[1] + (self.hidden if self.feeds else 0)
             self._cell(pattern.format(layer=i), f"decoder.layers.{i}.", inputs, self.hidden)
         if count != self.layers:
-            raise ConversionError(f"dec_layers: the decoder has {count} layers, the encoder {self.layers}: its states begin as theirs end")
+            raise ConversionError(f"dec_layers: the decoder has {count} layers, the encoder {self.layers}: its states "
+                                  "begin as theirs end")
         return count
 
     def attention(self) -> None:
@@ -284,7 +299,8 @@ class Converter:
         if kind := second_attention(self.options):
             n = self.hidden
             self.tensors.take(COPY + "linear_out.weight", n, 2 * n)  # DROPPED
-            self.made["output.key.weight"] = (transposed(self.tensors.take(COPY + "linear_in.weight", n, n)) if kind == "general"
+            self.made["output.key.weight"] = (transposed(self.tensors.take(COPY + "linear_in.weight", n, n))
+                                              if kind == "general"
                                               else constant(numpy.eye(n, dtype=numpy.float32)))
 
     def shares(self) -> bool:
@@ -297,14 +313,18 @@ class Converter:
         """The sections of config.json that the model determines."""
         cell, mlp = self.options["rnn_type"].lower(), self.options["global_attention"] == "mlp"
         pointer = "readout" if second_attention(self.options) else "attention"
-        output = {"type": "pointer_generator", "gate": "readout", "pointer": pointer} if self.options.get("copy_attn") else {}
+        output = ({"type": "pointer_generator", "gate": "readout", "pointer": pointer} if self.options.get("copy_attn")
+                  else {})
         return {
-            "encoder": {"cell": cell, "layers": self.layers, "bidirectional": self.both, "embedding": self.embeddings[0],
+            "encoder": {"cell": cell, "layers": self.layers, "bidirectional": self.both,
+                        "embedding": self.embeddings[0],
                         "hidden": self.hidden // (1 + self.both), "eos": False, "embedding_shared": self.shares()},
-            "attention": {"score": "additive", "size": self.hidden} if mlp else {"score": self.options["global_attention"]},
-            "decoder": {"style": "luong", "cell": cell, "layers": self.layers, "embedding": self.embeddings[1], "hidden": self.hidden,
-                        "input_feeding": self.feeds, "initial_state": "last", "readout": "linear" if mlp else "attentional",
-                        "readout_size": self.hidden, "first_input": "bos"},
+            "attention": {"score": "additive", "size": self.hidden} if mlp
+            else {"score": self.options["global_attention"]},
+            "decoder": {"style": "luong", "cell": cell, "layers": self.layers, "embedding": self.embeddings[1],
+                        "hidden": self.hidden,
+                        "input_feeding": self.feeds, "initial_state": "last", "readout": "linear" if mlp
+                        else "attentional", "readout_size": self.hidden, "first_input": "bos"},
             "output": output | {"tied": self._ties()},
         }
 
@@ -325,16 +345,19 @@ def convert(found: dict, head: dict, origin: str, unknowns: bool = True) -> Conv
         raise ConversionError(f"{min(tensors.left)}: unknown, so the options do not describe this model")
     section, files = converted.tokenizer_of(*_vocabularies(sides))
     if converter.shares() and len(files) > 1:
-        raise ConversionError("option share_embeddings: source and target have one embedding, but their vocabularies differ")
+        raise ConversionError(
+            "option share_embeddings: source and target have one embedding, but their vocabularies differ")
     config = head | converter.config() | {"tokenizer": section}
     config["output"]["unknowns"] = unknowns
-    return Conversion(converted.validated(config), converter.made, files, origin, "weights/conversion/convert_opennmt.py")
+    return Conversion(converted.validated(config), converter.made, files, origin,
+                      "weights/conversion/convert_opennmt.py")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="MODEL.pt")
-    parser.add_argument("--ban-unknowns", action="store_true", help="searches never choose <unk>, as with OpenNMT-py's -ban_unk_token")
+    parser.add_argument("--ban-unknowns", action="store_true",
+                        help="searches never choose <unk>, as with OpenNMT-py's -ban_unk_token")
     converted.add_arguments(parser)
     arguments = parser.parse_args()
     try:

@@ -1,7 +1,9 @@
-"""The parts that converters of other toolkits' weights share: tensors made one at a time, vocabularies, and the model folder, in NumPy.
+"""The parts that converters of other toolkits' weights share:
+tensors made one at a time, vocabularies, and the model folder, in NumPy.
 
-A converter says for every tensor of the model folder which shape it has and how it is made; `write` makes and stores them one after the
-other, so that never more than one of them is in memory, and the folder appears only when it is whole.
+A converter says for every tensor of the model folder which shape it has and how it is made; `write` makes and stores
+them one after the other, so that never more than one of them is in memory, and the folder appears only when it is
+whole.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ def of_words(path: Path, words: list[str]) -> Vocabulary:
 def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str, bytes]]:
     """Vocabularies of words -> config.json's section, the files by their names; equal ones are one file."""
     names = ("joint.vocab",) * 2 if source.content == target.content else ("source.vocab", "target.vocab")
-    return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content, names[1]: target.content}
+    return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content,
+                                                                           names[1]: target.content}
 
 
 # ---- the folder ----
@@ -117,7 +120,8 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
     for name, content in conversion.vocabularies.items():
         (folder / name).write_bytes(content)
     (folder / "README.md").write_text(CARD.format(
-        **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
+        **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin,
+        program=conversion.program,
         source=conversion.config["source"], target=conversion.config["target"], storage=kind,
         parameters=sum(int(numpy.prod(part.shape)) for part in conversion.tensors.values()),
         megabytes=(folder / WEIGHTS).stat().st_size / 1e6), encoding="utf-8")
@@ -149,16 +153,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="its name; without it, that of the folder")
     parser.add_argument("--source", default="und", help="BCP-47 code of the language that it reads (und)")
     parser.add_argument("--target", default="und", help="of that which it writes (und)")
-    parser.add_argument("--storage", choices=list(storage.STORAGES), default="float32", help="of the matrices (float32)")
+    parser.add_argument("--storage", choices=list(storage.STORAGES), default="float32",
+                        help="of the matrices (float32)")
     parser.add_argument("--max-source-tokens", type=int, default=100, help="of a sentence; longer ones are cut (100)")
-    parser.add_argument("--max-target-ratio", type=float, default=3.0, help="target tokens for a source token, at most (3)")
+    parser.add_argument("--max-target-ratio", type=float, default=3.0,
+                        help="target tokens for a source token, at most (3)")
 
 
 def head_of(arguments: argparse.Namespace) -> dict:
     """The keys of config.json that the command line gives."""
     return {"format": configuration.FORMAT, "name": arguments.name or arguments.output.name, "source": arguments.source,
             "target": arguments.target,
-            "limits": {"max_source_tokens": arguments.max_source_tokens, "max_target_ratio": arguments.max_target_ratio}}
+            "limits": {"max_source_tokens": arguments.max_source_tokens,
+                       "max_target_ratio": arguments.max_target_ratio}}
 
 
 def report(out: Path, conversion: Conversion) -> None:

@@ -1,8 +1,8 @@
 """Corpora: reading, and batches of about equal cost.
 
-Input: UTF-8 files of `source TAB target` lines, or one file a language, gzip or plain; what lies where is a row of CORPORA. Output of
-`make_batches`: lists of indices into the corpus, sentences of similar length together, at most `tokens` target tokens a batch, shuffled by
-(seed, epoch) alone so that a resumed run sees the same order.
+Input: UTF-8 files of `source TAB target` lines, or one file a language, gzip or plain; what lies where is a row of
+CORPORA. Output of `make_batches`: lists of indices into the corpus, sentences of similar length together, at most
+`tokens` target tokens a batch, shuffled by (seed, epoch) alone so that a resumed run sees the same order.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def read_lines(path: Path) -> list[str]:
 class Corpus:
     """Where a corpus's splits lie below the data folder.
 
-    files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are its validation split,
-    where it comes without one: every so many-th, the same in every run. prepare: (text, side) -> text; a side is a column's language, or else
-    "source" or "target". language: the formal one that targets are in (weights/evaluation/wellformed.py); "": none.
+    files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are
+    its validation split, where it comes without one: every so many-th, the same in every run. prepare: (text, side) ->
+    text; a side is a column's language, or else "source" or "target". language: the formal one that targets are in
+    (weights/evaluation/wellformed.py); "": none.
     """
 
     folder: str
@@ -62,7 +63,8 @@ class Corpus:
         else:
             sides = list(map(list, zip(*read_pairs(path))))
         if self.prepare:
-            sides = [[self.prepare(line, name) for line in side] for side, name in zip(sides, self.columns or ("source", "target"))]
+            sides = [[self.prepare(line, name) for line in side]
+                     for side, name in zip(sides, self.columns or ("source", "target"))]
         return list(zip(*sides, strict=True))
 
     def read(self, root: Path, split: str, flip: bool = False) -> list[tuple[str, str]]:
@@ -100,7 +102,8 @@ CORPORA: dict[str, Corpus] = {
     "multi30k-en-de": _multi30k("de"),
     "multi30k-en-fr": _multi30k("fr"),
     "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, language="logical_form"),
-    "geoquery-typed": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, prepare=_join_punctuation, language="logical_form"),
+    "geoquery-typed": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, prepare=_join_punctuation,
+                             language="logical_form"),
     "geoquery-lambda": Corpus("geoquery", _splits("lambda.{}.tsv.gz"), held_out=60, language="logical_form"),
     "geoquery-sql": Corpus("geoquery", _splits("sql.{}.tsv.gz"), language="sql"),
     "atis": Corpus("atis", _splits("{}.tsv.gz"), language="logical_form"),

@@ -1,14 +1,19 @@
-"""Training text from Debian packages: python3 -m weights.corpora.debian --out CORPORA [--pair en-fr] [--only SOURCE ...]
+"""Training text from Debian packages: python3 -m weights.corpora.debian --out CORPORA [--pair en-fr] [--only SOURCE
+...]
 
-Input: the network, by way of apt (packages and their descriptions) and npm (Unicode's CLDR), and CORPORA, the folder of all corpora, whose validation and
-test sets must not come back as training text. Output in CORPORA: debian/PAIR/SOURCE.tsv.gz, English TAB the other language; links/PAIR/SOURCE.txt.gz, the
-links of their words (weights/alignment/aligner.py, built by `make`); debian/copyright/PACKAGE, the licences in full; counts on standard output. What is in
-debian/packages is not downloaded again. weights/corpora/sources.tsv has the sources with weight, licence by package and attribution.
+Input: the network, by way of apt (packages and their descriptions) and npm (Unicode's CLDR), and CORPORA, the folder of
+all corpora, whose validation and test sets must not come back as training text. Output in CORPORA:
+debian/PAIR/SOURCE.tsv.gz, English TAB the other language; links/PAIR/SOURCE.txt.gz, the links of their words
+(weights/alignment/aligner.py, built by `make`); debian/copyright/PACKAGE, the licences in full; counts on standard
+output. What is in debian/packages is not downloaded again. weights/corpora/sources.tsv has the sources with weight,
+licence by package and attribution.
 
-The same packages give the same files. Texts are cleaned thus: NFC, plain spaces, no markup, no marks of keyboard shortcuts; what fills in at run time (`%s`,
-`{0}`) stays where both sides have the same, as the server has it, and CLDR's become numbers. Dropped: over 600 characters or 100 words; lengths in a ratio outside 0.5 to 2.2 (three
-letters aside); under 70% letters; what looks like code or another language; other digits on one side than on the other; equal sides, but for names; doubles, of other corpora
-too; and whatever has the key (letters and digits, case folded) of a sentence of a validation or test set, in either language.
+The same packages give the same files. Texts are cleaned thus: NFC, plain spaces, no markup, no marks of keyboard
+shortcuts; what fills in at run time (`%s`, `{0}`) stays where both sides have the same, as the server has it, and
+CLDR's become numbers. Dropped: over 600 characters or 100 words; lengths in a ratio outside 0.5 to 2.2 (three letters
+aside); under 70% letters; what looks like code or another language; other digits on one side than on the other; equal
+sides, but for names; doubles, of other corpora too; and whatever has the key (letters and digits, case folded) of a
+sentence of a validation or test set, in either language.
 """
 
 from __future__ import annotations
@@ -42,23 +47,27 @@ CLDR_VERSION = "48.2.0"
 LONGEST_CHARACTERS, LONGEST_WORDS, SHORTEST_RATIO, LETTERS = 600, 100, 0.5, 0.7
 TRANSLATIONS = 3  # of one English text in one source
 
-GNOME = """aisleriot baobab deja-dup eog epiphany-browser-data evince-common evolution-common file-roller five-or-more gbrainy gedit-common gnome-boxes
-gnome-calculator gnome-calendar gnome-chess gnome-clocks gnome-contacts gnome-control-center-data gnome-disk-utility gnome-mahjongg gnome-maps gnome-music
-gnome-photos gnome-shell-common gnome-software-common gnome-sudoku gnome-terminal-data gnome-weather libgtk-3-common libgtk-4-common libgweather-4-common
-nautilus-data quadrapassel rhythmbox-data seahorse shotwell-common simple-scan totem-common""".split()
-KDE = """digikam-data dolphin elisa granatier gwenview k3b-data kaddressbook kalzium-data kanagram kate5-data kdeconnect kdenlive-data kgeography-data khangman
-kigo kmail kmymoney-common korganizer kpat krita-l10n ksudoku ktouch-data kturtle okular parley-data plasma-desktop-data plasma-workspace-data
-skrooge-common step""".split()
-PROGRAMS = """abiword-common audacity colobot-common darktable dia-common gnucash-common gnumeric-common gramps grisbi-common homebank-data inkscape
-minetest-data pidgin-data scribus tellico-data vlc-l10n""".split()
-WESNOTH = ["wesnoth-1.16-data", *(f"wesnoth-1.16-{campaign}" for campaign in "did dm dw ei httt l low nr sof sota sotbe thot trow tsg ttb utbs".split())]
+GNOME = """aisleriot baobab deja-dup eog epiphany-browser-data evince-common evolution-common file-roller five-or-more
+gbrainy gedit-common gnome-boxes gnome-calculator gnome-calendar gnome-chess gnome-clocks gnome-contacts
+gnome-control-center-data gnome-disk-utility gnome-mahjongg gnome-maps gnome-music gnome-photos gnome-shell-common
+gnome-software-common gnome-sudoku gnome-terminal-data gnome-weather libgtk-3-common libgtk-4-common
+libgweather-4-common nautilus-data quadrapassel rhythmbox-data seahorse shotwell-common simple-scan
+totem-common""".split()
+KDE = """digikam-data dolphin elisa granatier gwenview k3b-data kaddressbook kalzium-data kanagram kate5-data kdeconnect
+kdenlive-data kgeography-data khangman kigo kmail kmymoney-common korganizer kpat krita-l10n ksudoku ktouch-data kturtle
+okular parley-data plasma-desktop-data plasma-workspace-data skrooge-common step""".split()
+PROGRAMS = """abiword-common audacity colobot-common darktable dia-common gnucash-common gnumeric-common gramps
+grisbi-common homebank-data inkscape minetest-data pidgin-data scribus tellico-data vlc-l10n""".split()
+WESNOTH = ["wesnoth-1.16-data",
+           *(f"wesnoth-1.16-{campaign}"
+             for campaign in "did dm dw ei httt l low nr sof sota sotbe thot trow tsg ttb utbs".split())]
 MANUALS = "manpages manpages-dev coreutils util-linux mount procps systemd".split()
 
 
 @dataclass(frozen=True)
 class Source:
-    """packages: of Debian; for="fr" alone where a name ends in `:fr`, without it. read: the folder of all unpacked packages, the language -> pairs.
-    names: sides may be equal. marked: keyboard shortcuts are marked in the text."""
+    """packages: of Debian; for="fr" alone where a name ends in `:fr`, without it. read: the folder of all unpacked
+    packages, the language -> pairs. names: sides may be equal. marked: keyboard shortcuts are marked in the text."""
 
     name: str
     packages: list[str]
@@ -71,7 +80,8 @@ class Source:
 
 
 def catalogues(packages: list[str], domains: str = "*") -> Callable[[Path, str], Iterator[Pair]]:
-    return lambda root, language: (pair for package in packages for pair in formats.catalogues(root / package, language, domains))
+    return lambda root, language: (pair for package in packages
+                                   for pair in formats.catalogues(root / package, language, domains))
 
 
 def program_help(root: Path, language: str) -> Iterator[Pair]:
@@ -90,18 +100,21 @@ def documents(root: Path, language: str) -> Iterator[Pair]:
         translated = root / f"{name}-{language}" / share
         for english in sorted((root / name / share).rglob("index*.html")):
             for other in sorted(translated.rglob(f"index*.html")):
-                ends = [re.search(r"(\.en|\.fr|\.de)?\.html$", path.name)[0].removesuffix(".html") for path in (english, other)]
+                ends = [re.search(r"(\.en|\.fr|\.de)?\.html$", path.name)[0].removesuffix(".html")
+                        for path in (english, other)]
                 yield from formats.pages(english.parent, other.parent, suffix=(ends[0], ends[1]))
 
 
 def manual_pages(root: Path, language: str) -> Iterator[Pair]:
     man = "usr/share/man"
-    return formats.manuals([root / name / man for name in MANUALS], [root / f"manpages-{language}{kind}" / man / language for kind in ("", "-dev")])
+    return formats.manuals([root / name / man for name in MANUALS],
+                           [root / f"manpages-{language}{kind}" / man / language for kind in ("", "-dev")])
 
 
 def office_help(root: Path, language: str) -> Iterator[Pair]:
     text = "usr/share/libreoffice/help"
-    return formats.pages_by_id(root / "libreoffice-help-en-us" / text / "en-US/text", root / f"libreoffice-help-{language}" / text / language / "text")
+    return formats.pages_by_id(root / "libreoffice-help-en-us" / text / "en-US/text",
+                               root / f"libreoffice-help-{language}" / text / language / "text")
 
 
 def freedict(root: Path, language: str) -> Iterator[Pair]:
@@ -128,7 +141,8 @@ def cldr(root: Path, language: str) -> Iterator[Pair]:
     chance = random.Random(1)
     for a, b in formats.cldr(root / "cldr", language):
         for _ in range(3 if "{0}" in a else 1):
-            number = "1" if re.search(r"\{0\} (\w*[^s\W]|\w+ per \w+)$", a) else str(chance.choice((chance.randrange(2, 20), chance.randrange(2, 500))))
+            number = ("1" if re.search(r"\{0\} (\w*[^s\W]|\w+ per \w+)$", a)
+                      else str(chance.choice((chance.randrange(2, 20), chance.randrange(2, 500)))))
             yield a.replace("{0}", number), b.replace("{0}", number)
 
 
@@ -147,24 +161,33 @@ SOURCES = [
            lambda root, language: catalogues([f"libreoffice-l10n-{language}"])(root, language), marked=True),
     Source("program-help", GNOME + PROGRAMS, program_help),
     Source("office-help", ["libreoffice-help-en-us", "libreoffice-help-fr:fr", "libreoffice-help-de:de"], office_help),
-    Source("manual-pages", [*MANUALS, "manpages-fr:fr", "manpages-fr-dev:fr", "manpages-de:de", "manpages-de-dev:de"], manual_pages),
-    Source("debian-documents", ["debian-handbook", "installation-guide-amd64", "developers-reference", "developers-reference-fr:fr", "developers-reference-de:de",
+    Source("manual-pages", [*MANUALS, "manpages-fr:fr", "manpages-fr-dev:fr", "manpages-de:de", "manpages-de-dev:de"],
+           manual_pages),
+    Source("debian-documents", ["debian-handbook", "installation-guide-amd64", "developers-reference",
+                                "developers-reference-fr:fr", "developers-reference-de:de",
                                 "debian-faq", "debian-faq-fr:fr", "debian-faq-de:de"], documents),
-    Source("package-descriptions", [], lambda root, language: formats.described(*(root / DESCRIPTIONS[code] for code in ("en", language)))),
+    Source("package-descriptions", [],
+           lambda root, language: formats.described(*(root / DESCRIPTIONS[code] for code in ("en", language)))),
 ]
 
 
 # Cleaning
 
 STOP_WORDS = {
-    "en": "the of and to in is that it for you with on be are this not as have was or at by from if an will can all which when your has but they he she his her".split(),
-    "fr": ("le la les de des du et en un une est que qui pour dans sur pas plus par avec vous il elle au aux ce cette ces sont ne se son sa ses ou si nous je leur "
+    "en": ("the of and to in is that it for you with on be are this not as have was or at by from if an will can all "
+           "which when your has but they he she his her").split(),
+    "fr": ("le la les de des du et en un une est que qui pour dans sur pas plus par avec vous il elle au aux ce cette "
+           "ces sont ne se son sa ses ou si nous je leur "
            "mais être votre à").split(),
-    "de": ("der die das und den dem des ein eine einen einem einer ist nicht mit sie es auf für von zu im sich auch als an werden aus wird oder bei wenn er ich "
+    "de": ("der die das und den dem des ein eine einen einem einer ist nicht mit sie es auf für von zu im sich auch "
+           "als an werden aus wird oder bei wenn er ich "
            "kann sind wie nach wir zum zur dass diese dieser").split()}
-ABBREVIATIONS = ("bzw", "etc", "Abs", "Mr", "Mrs", "Dr", "ca", "vs", "ex", "e.g", "i.e", "z.B", "z. B", "d.h", "d. h", "p. ex", "u. a", "Nr", "St")
-SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)" + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in ABBREVIATIONS) + r"[\"»”)]*\s+(?=[A-ZÀÂÇÈÉÊÎÔÄÖÜ«\"“„])")
-FILLED_IN = re.compile(r"%(?:\d+\$)?[-+#0 ]*\d*(?:\.\d+)?(?:l{0,2}|h)[sdiufgxc@](?![^\W_])|%\(\w+\)[sd]|%\d+|\$\{?\w+\}?|\{\{?[\w. ]*\}?\}|#\{\w+\}|<unk>")
+ABBREVIATIONS = ("bzw", "etc", "Abs", "Mr", "Mrs", "Dr", "ca", "vs", "ex", "e.g", "i.e", "z.B", "z. B", "d.h", "d. h",
+                 "p. ex", "u. a", "Nr", "St")
+SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)" + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in ABBREVIATIONS)
+                      + r"[\"»”)]*\s+(?=[A-ZÀÂÇÈÉÊÎÔÄÖÜ«\"“„])")
+FILLED_IN = re.compile(r"%(?:\d+\$)?[-+#0 " r"]*\d*(?:\.\d+)?(?:l{0,"
+                       r"2}|h)[sdiufgxc@](?![^\W_])|%\(\w+\)[sd]|%\d+|\$\{?\w+\}?|\{\{?[\w. ]*\}?\}|#\{\w+\}|<unk>")
 NO_LETTERS = re.compile(r"[\W_]+")
 SPACED = re.compile(r"[\s\u00a0\u202f\u2009]+")
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
@@ -184,7 +207,8 @@ def without_markup(text: str) -> str:
 def without_shortcut(text: str) -> str:
     """Removes the mark of a keyboard shortcut: `_File`, `E&xit`, `~Open`, `File (_F)`."""
     text = re.sub(r"\s*\([_&~]\w\)", "", text)
-    return re.sub(r"(?<![\w&])_(?=\w)|(?<=[A-Za-z])_(?=[a-z]+(?:\W|$))(?!\w*_)|&(?=\w)(?<!\w\w&)|(?<![\w/.])~(?=\w)|(?<=\w)~(?=\w)", "", text)
+    return re.sub(r"(?<![\w&])_(?=\w)|(?<=[A-Za-z])_(?=[a-z]+(?:\W|$))(?!\w*_)|&(?=\w)(?<!\w\w&)|(?<![\w/"
+                  r".])~(?=\w)|(?<=\w)~(?=\w)", "", text)
 
 
 def tidy(text: str, marked: bool) -> str:
@@ -218,7 +242,8 @@ def is_prose(text: str) -> bool:
 
 
 def is_pair(a: str, b: str, language: str, names: bool) -> bool:
-    if not a or not b or max(len(a), len(b)) > LONGEST_CHARACTERS or max(len(a.split()), len(b.split())) > LONGEST_WORDS:
+    if (not a or not b or max(len(a), len(b)) > LONGEST_CHARACTERS
+        or max(len(a.split()), len(b.split())) > LONGEST_WORDS):
         return False
     if not names and a == b:
         return False
@@ -231,10 +256,11 @@ def is_pair(a: str, b: str, language: str, names: bool) -> bool:
 
 
 def held_out(root: Path) -> set[str]:
-    """The keys of all sentences of validation and test sets, and of the first things that are more than one or two words."""
+    """The keys of all sentences of validation and test sets, and of the first things that are more than one or two
+    words."""
     found: set[str] = set()
-    for pattern in ("tatoeba-*/valid*.gz", "tatoeba-*/test*.gz", "multi30k/val.*.gz", "multi30k/test*.gz", "broad/*-valid.*.gz", "broad/*-test.*.gz", "broad/flores-*.gz",
-                    "align-*/*.gz"):
+    for pattern in ("tatoeba-*/valid*.gz", "tatoeba-*/test*.gz", "multi30k/val.*.gz", "multi30k/test*.gz",
+                    "broad/*-valid.*.gz", "broad/*-test.*.gz", "broad/flores-*.gz", "align-*/*.gz"):
         for path in sorted(root.glob(pattern)):
             for line in mixture.lines_of(path):
                 found.update(map(key, line.split("\t")))
@@ -303,7 +329,8 @@ def download_others(kept: Path, root: Path, languages: list[str]) -> None:
     for code in ("en", *languages):
         path = root / DESCRIPTIONS[code]
         if not path.exists():
-            run("/usr/lib/apt/apt-helper", "download-file", ARCHIVE + path.name, str(path.with_suffix(".part")), folder=kept)
+            run("/usr/lib/apt/apt-helper", "download-file", ARCHIVE + path.name, str(path.with_suffix(".part")),
+                folder=kept)
             path.with_suffix(".part").rename(path)
     for name in formats.CLDR_FILES:
         if not (root / "cldr" / name).exists():
@@ -312,7 +339,8 @@ def download_others(kept: Path, root: Path, languages: list[str]) -> None:
                 run("npm", "pack", f"{name}@{CLDR_VERSION}", folder=kept)
             (root / "cldr" / name).mkdir(parents=True, exist_ok=True)
             codes = ("en", *LANGUAGES.values())
-            run("tar", "xzf", str(archive), "-C", str(root / "cldr" / name), *(f"package/{inner.format(code)}" for inner in formats.CLDR_FILES[name] for code in codes), folder=kept)
+            run("tar", "xzf", str(archive), "-C", str(root / "cldr" / name),
+                *(f"package/{inner.format(code)}" for inner in formats.CLDR_FILES[name] for code in codes), folder=kept)
 
 
 def write_links(root: Path, pair: str, found: dict[str, list[Pair]]) -> None:
@@ -333,7 +361,8 @@ def extract(root: Path, unpacked: Path, pair: str, sources: list[Source]) -> dic
     language = LANGUAGES[pair]
     cleaner = Cleaner(language, held_out(root))
     ours = {source.name for source in SOURCES}
-    for row in tqdm([row for row in mixture.table(pair) if row.name not in ours], desc=f"{pair}: other corpora", disable=None):
+    for row in tqdm([row for row in mixture.table(pair) if row.name not in ours], desc=f"{pair}: other corpora",
+                    disable=None):
         if "{}" not in row.path and (root / row.path).exists():
             cleaner.know(data.read_pairs(root / row.path))
     found = {}
@@ -355,8 +384,10 @@ def extract(root: Path, unpacked: Path, pair: str, sources: list[Source]) -> dic
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="the folder of all corpora; gets debian/ and links/")
-    parser.add_argument("--pair", choices=LANGUAGES, action="append", help="only this pair of languages; may be given several times")
-    parser.add_argument("--only", nargs="+", metavar="SOURCE", choices=[source.name for source in SOURCES], help="only these sources, without links")
+    parser.add_argument("--pair", choices=LANGUAGES, action="append",
+                        help="only this pair of languages; may be given several times")
+    parser.add_argument("--only", nargs="+", metavar="SOURCE", choices=[source.name for source in SOURCES],
+                        help="only these sources, without links")
     arguments = parser.parse_args()
     pairs = arguments.pair or list(LANGUAGES)
     root = arguments.out.resolve()
@@ -365,7 +396,8 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
     sources = [source for source in SOURCES if not arguments.only or source.name in arguments.only]
     languages = [LANGUAGES[pair] for pair in pairs]
-    download(sorted({name for source in sources for language in languages for name in source.needed(language)}), kept, unpacked, copyrights)
+    download(sorted({name for source in sources for language in languages for name in source.needed(language)}), kept,
+             unpacked, copyrights)
     download_others(kept, unpacked, languages)
     for pair in pairs:
         found = extract(root, unpacked, pair, sources)

@@ -1,7 +1,8 @@
 """GeoQuery's training questions with other names in them: python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv
 
-An alignment head (weights.align_head) shall learn that a name in the form comes from that name in the question, whatever it is called.
-Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with its names replaced by those of other questions or of no question."""
+An alignment head (weights.align_head) shall learn that a name in the form comes from that name in the question,
+whatever it is called. Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with its
+names replaced by those of other questions or of no question."""
 
 import random
 import re
@@ -22,7 +23,8 @@ def with_other(text: str, old: str, new: str) -> str:
 
 def exchange(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Each pair once as it is, and then with other names; without those that come twice."""
-    rng, names, made = random.Random(SEED), sorted({name for _, form in pairs for name in NAMED.findall(form)}) + UNSEEN, []
+    rng, names, made = random.Random(SEED), sorted({name for _, form in pairs
+                                                    for name in NAMED.findall(form)}) + UNSEEN, []
     for turn in range(ROUNDS):
         for question, form in pairs:
             for name in [name for name in names if f" {name} " in f" {question} " and f" {name} " in f" {form} "]:

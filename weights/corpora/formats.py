@@ -1,8 +1,10 @@
-"""Pairs of texts out of the files that Debian packages carry: message catalogues, dictionaries, help and manual pages, tables of names.
+"""Pairs of texts out of the files that Debian packages carry:
+message catalogues, dictionaries, help and manual pages, tables of names.
 
-Input: unpacked packages, or single files. Output of every reader: an iterator of (English, other) pairs as they stand there, in an order that
-depends on the files alone; weights/corpora/debian.py cleans them. Texts that a key identifies (message catalogues, ids) is paired by it; pages are
-paired block by block, a section at a time, where both languages have the same blocks.
+Input: unpacked packages, or single files. Output of every reader: an iterator of (English, other) pairs as they stand
+there, in an order that depends on the files alone; weights/corpora/debian.py cleans them. Texts that a key identifies
+(message catalogues, ids) is paired by it; pages are paired block by block, a section at a time, where both languages
+have the same blocks.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ Block = tuple[str, str]  # its kind (a tag or a macro), its text
 # Message catalogues
 
 def messages(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """A .mo file (GNU gettext) -> msgid and msgid_plural joined by NUL, with the context before U+0004, and the translations."""
+    """A .mo file (GNU gettext) -> msgid and msgid_plural joined by NUL, with the context before U+0004,
+    and the translations."""
     content = path.read_bytes()
     order = "<" if content[:4] == b"\xde\x12\x04\x95" else ">"
     if struct.unpack(order + "I", content[:4])[0] != 0x950412DE:
@@ -42,7 +45,8 @@ def messages(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def catalogue(path: Path) -> Iterator[Pair]:
-    """Pairs of a message: for a plural, the singular with the first form and the plural with the last. Contexts are removed, also those of Qt and of Wesnoth (`female^...`)."""
+    """Pairs of a message: for a plural, the singular with the first form and the plural with the last.
+    Contexts are removed, also those of Qt and of Wesnoth (`female^...`)."""
     for identity, texts in messages(path):
         english = identity.rpartition("\x04")[2].split("\0")
         if not english[0]:
@@ -65,23 +69,27 @@ VAGUE = re.compile(r"\b(sth|sb|etw|jd|jdm|jdn|jds|jmd|jmdm|jmdn|jds|so|sb's|o\.s
 
 def choices(text: str) -> list[str]:
     """One sense in a line of Ding -> what its `;` part, without labels and explanations."""
-    return [one for one in (re.sub(r"\s+", " ", re.sub(r"\([^)]*\)", " ", part)).strip() for part in LABELS.sub(" ", text).split(";")) if one]
+    return [one for one in (re.sub(r"\s+", " ", re.sub(r"\([^)]*\)", " ", part)).strip()
+                            for part in LABELS.sub(" ", text).split(";")) if one]
 
 
 def ding(path: Path, others: int = 2) -> Iterator[Pair]:
-    """`German; synonym {m} | inflected :: English; synonym | inflected`: first with first, and up to `others` synonyms with the first of the other side."""
+    """`German; synonym {m} | inflected :: English; synonym | inflected`:
+    first with first, and up to `others` synonyms with the first of the other side."""
     for line in path.read_text(encoding="utf-8").splitlines():
         sides = [side.split("|") for side in line.split(" :: ")]
         if line.startswith("#") or len(sides) != 2 or len(sides[0]) != len(sides[1]):
             continue
         for german, english in zip(*map(lambda side: [choices(part) for part in side], sides)):
             if german and english:
-                found = [(english[0], german[0]), *((english[0], one) for one in german[1:others]), *((one, german[0]) for one in english[1:others])]
+                found = [(english[0], german[0]), *((english[0], one) for one in german[1:others]),
+                         *((one, german[0]) for one in english[1:others])]
                 yield from ((a, b) for a, b in found if not VAGUE.search(a) and not VAGUE.search(b))
 
 
 def freedict(path: Path) -> Iterator[Pair]:
-    """The words of a dictd dictionary, `headword /sound/`, then its translations, numbered by sense and separated by commas -> (headword, translation)."""
+    """The words of a dictd dictionary, `headword /sound/`, then its translations,
+    numbered by sense and separated by commas -> (headword, translation)."""
     head = ""
     for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
         if named := re.fullmatch(r"(\S[^/]*?) /[^/]*/(?: <[^>]*>)?", line):
@@ -93,7 +101,8 @@ def freedict(path: Path) -> Iterator[Pair]:
 
 # Pages
 
-KEPT = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "dt", "dd", "td", "th", "title", "caption", "term", "para", "desc", "item"}
+KEPT = {"p", "h1", "h2", "h3", "h4", "h5", "h6", "li", "dt", "dd", "td", "th", "title", "caption", "term", "para",
+        "desc", "item"}
 HEADS = {"h1", "h2", "h3", "h4", "title", "SH", "SS"}
 UNREAD = {"script", "style", "pre", "svg", "screen", "programlisting", "code.block", "nav"}
 
@@ -152,7 +161,8 @@ def sections(blocks: list[Block]) -> list[list[Block]]:
 
 
 def paired(english: list[Block], other: list[Block]) -> Iterator[Pair]:
-    """Block by block, in the sections whose blocks are of the same kinds in the same order; nothing where the headings are not."""
+    """Block by block, in the sections whose blocks are of the same kinds in the same order;
+    nothing where the headings are not."""
     a, b = sections(english), sections(other)
     if [part[0][0] for part in a[1:]] != [part[0][0] for part in b[1:]]:
         return
@@ -166,8 +176,10 @@ def page(path: Path) -> Blocks:
     return Blocks(content.decode("utf-8", "replace"))
 
 
-def pages(english: Path, other: Path, endings: Iterable[str] = (".html", ".page", ".docbook"), suffix: tuple[str, str] = ("", "")) -> Iterator[Pair]:
-    """All pages that are below both folders by the same name. suffix: what stands before the ending in each: `apt.en.html`, `apt.fr.html`."""
+def pages(english: Path, other: Path, endings: Iterable[str] = (".html", ".page", ".docbook"),
+          suffix: tuple[str, str] = ("", "")) -> Iterator[Pair]:
+    """All pages that are below both folders by the same name. suffix: what stands before the ending in each:
+    `apt.en.html`, `apt.fr.html`."""
     for path in sorted(english.rglob("*")):
         if path.suffix in endings and path.is_file() and path.name.endswith(suffix[0] + path.suffix):
             name = path.relative_to(english)
@@ -185,9 +197,12 @@ def pages_by_id(english: Path, other: Path) -> Iterator[Pair]:
             yield from ((text, ids[identity]) for identity, text in page(path).ids.items() if identity in ids)
 
 
-ESCAPES = {"-": "-", "&": "", "e": "\\", "|": "", "^": "", "/": "", ",": "", ":": "", "%": "", " ": " ", "~": " ", "0": " ", "c": "", "'": "'", "`": "`"}
-GLYPHS = {"aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "em": "—", "en": "–", "ha": "^", "ti": "~", "co": "©", "mu": "×", "bu": "•",
-          "Fo": "«", "Fc": "»", "bv": "|", "rs": "\\", "<=": "≤", ">=": "≥", "->": "→", "+-": "±", "ga": "`", "sh": "#", "at": "@"}
+ESCAPES = {"-": "-", "&": "", "e": "\\", "|": "", "^": "", "/": "", ",": "", ":": "", "%": "", " ": " ", "~": " ",
+           "0": " ", "c": "", "'": "'", "`": "`"}
+GLYPHS = {"aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "em": "—", "en": "–", "ha": "^", "ti": "~",
+          "co": "©", "mu": "×", "bu": "•",
+          "Fo": "«", "Fc": "»", "bv": "|", "rs": "\\", "<=": "≤", ">=": "≥", "->": "→", "+-": "±", "ga": "`", "sh": "#",
+          "at": "@"}
 STYLES = {"B", "I", "SM", "SB"}
 TRANSLATORS = (("SH", "TRADUCTION"), ("SH", "ÜBERSETZUNG"))
 MIXED = {"BR", "RB", "IR", "RI", "BI", "IB"}
@@ -195,16 +210,19 @@ MIXED = {"BR", "RB", "IR", "RI", "BI", "IB"}
 
 def without_escapes(text: str) -> str:
     text = re.sub(r"\\f(\[[^\]]*\]|\(..|.)|\\s[+-]?\d|\\\"[^\n]*", "", text)
-    text = re.sub(r"\\\((..)|\\\[([^\]]*)\]|\\\*\((..)|\\\*\[([^\]]*)\]", lambda m: GLYPHS.get(next(g for g in m.groups() if g), ""), text)
+    text = re.sub(r"\\\((..)|\\\[([^\]]*)\]|\\\*\((..)|\\\*\[([^\]]*)\]",
+                  lambda m: GLYPHS.get(next(g for g in m.groups() if g), ""), text)
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), text)
 
 
 def arguments(text: str) -> list[str]:
-    return [quoted.replace('""', '"') or plain for quoted, plain in re.findall(r'"((?:[^"]|"")*)"?|(\S+)', re.sub(r"\\ ", "\u00a0", text))]
+    return [quoted.replace('""', '"') or plain
+            for quoted, plain in re.findall(r'"((?:[^"]|"")*)"?|(\S+)', re.sub(r"\\ ", "\u00a0", text))]
 
 
 def manual(path: Path) -> list[Block]:
-    """A manual page in man(7) -> its blocks, by the macro that began each; examples as they are to be typed are left out."""
+    """A manual page in man(7) -> its blocks, by the macro that began each;
+    examples as they are to be typed are left out."""
     found: list[Block] = []
     kind, parts, shown, tag = "PP", [], True, False
 
@@ -248,8 +266,10 @@ def manual(path: Path) -> list[Block]:
 
 
 def manuals(english: list[Path], other: list[Path]) -> Iterator[Pair]:
-    """Pages by the same name and section, in the roots of two languages (`.../man`, `.../man/fr`). A translation names its translators at its end."""
-    pages = {f"{path.parent.name}/{path.name}": path for root in english for path in sorted(root.glob("man*/*.gz")) if path.is_file()}
+    """Pages by the same name and section, in the roots of two languages (`.../man`, `.../man/fr`).
+    A translation names its translators at its end."""
+    pages = {f"{path.parent.name}/{path.name}": path for root in english for path in sorted(root.glob("man*/*.gz"))
+             if path.is_file()}
     for root in other:
         for path in sorted(root.glob("man*/*.gz")):
             source = pages.get(f"{path.parent.name}/{path.name}")
@@ -262,7 +282,8 @@ def manuals(english: list[Path], other: list[Path]) -> Iterator[Pair]:
 # Descriptions of packages
 
 def descriptions(path: Path) -> dict[str, list[str]]:
-    """A Translation file of a Debian archive -> by the MD5 sum of the English description its paragraphs, the short description first."""
+    """A Translation file of a Debian archive -> by the MD5 sum of the English description its paragraphs,
+    the short description first."""
     found: dict[str, list[str]] = {}
     with (lzma if path.suffix == ".xz" else bz2).open(path, "rt", encoding="utf-8") as lines:
         for filled, group in groupby(lines, key=lambda line: bool(line.strip())):
@@ -308,16 +329,19 @@ CLDR_FILES = {"cldr-localenames-full": ("main/{}/languages.json", "main/{}/terri
               "cldr-dates-full": ("main/{}/dateFields.json", "main/{}/ca-gregorian.json"),
               "cldr-units-full": ("main/{}/units.json",),
               "cldr-annotations-full": ("annotations/{}/annotations.json",)}
-CLDR_LEFT_OUT = re.compile(r"short|narrow|abbreviated|alt|Formats|Skeletons|dayPeriods|identity|version|default|gender|nominative|accusative|dative|genitive|"
+CLDR_LEFT_OUT = re.compile(r"short|narrow|abbreviated|alt|Formats|Skeletons|dayPeriods|identity|version|default|"
+                           r"gender|nominative|accusative|dative|genitive|"
                            r"compoundUnit|-menu|eraAbbr|intervalFormats|^root$|power|10p|1024p|times")
 
 
 def cldr(root: Path, language: str) -> Iterator[Pair]:
-    """The names of languages, countries, scripts, days, months and emoji, times such as "tomorrow", and units, `{0}` being the number. root: the unpacked
-    npm packages, one folder each."""
+    """The names of languages, countries, scripts, days, months and emoji, times such as "tomorrow", and units,
+    `{0}` being the number. root: the unpacked npm packages, one folder each."""
     for package, names in CLDR_FILES.items():
         for name in names:
-            english, other = (dict(leaves(json.loads((root / package / "package" / name.format(code)).read_text(encoding="utf-8")))) for code in ("en", language))
+            english, other = (
+                dict(leaves(json.loads((root / package / "package" / name.format(code)).read_text(encoding="utf-8"))))
+                for code in ("en", language))
             translated = {tuple(part for part in path if part != language): text for path, text in other.items()}
             for path, text in english.items():
                 path = tuple(part for part in path if part != "en")

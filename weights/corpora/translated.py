@@ -1,8 +1,10 @@
-"""Back-translated training text: python3 -m weights.corpora.translated MODEL_FOLDER --data CORPORA --pair en-de [--alignd build/alignd]
+"""Back-translated training text: python3 -m weights.corpora.translated MODEL_FOLDER --data CORPORA --pair en-de
+[--alignd build/alignd]
 
-Input: a model from English into the pair's other language, and the corpora of the other pairs, whose English sides this pair has not. Output in CORPORA:
-translated/PAIR/back-translated.tsv.gz, English TAB the model's greedy translation, and an empty line of links for each. Only models into English learn from it
-(Sennrich et al. 2016): what they have to write was written by people. weights/corpora/sources.tsv gives it the weight 0, and the recipes of these models another.
+Input: a model from English into the pair's other language, and the corpora of the other pairs, whose English sides this
+pair has not. Output in CORPORA: translated/PAIR/back-translated.tsv.gz, English TAB the model's greedy translation, and
+an empty line of links for each. Only models into English learn from it (Sennrich et al. 2016): what they have to write
+was written by people. weights/corpora/sources.tsv gives it the weight 0, and the recipes of these models another.
 
 Sentences of 4 to 45 words are taken, none that this pair has, and none of a validation or test set.
 """
@@ -22,7 +24,8 @@ NAME = "back-translated"
 SHORTEST, LONGEST = 4, 45  # words
 # By pair: the pair that the English sides are of, and at most how many of each source.
 TAKEN = {
-    "en-de": ("en-fr", {"tatoeba": 90_000, "cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000, "httpd-docs": 5_000, "react-docs": 5_000,
+    "en-de": ("en-fr", {"tatoeba": 90_000, "cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000,
+                        "httpd-docs": 5_000, "react-docs": 5_000,
                         "frc-docs": 5_000, "wesnoth": 10_000, "novels-gutenberg": 40_000}),
     "en-fr": ("en-de", {"tatoeba": 90_000, "ding-phrases": 30_000, "novels-gutenberg": 40_000, "cwa-app": 2_000}),
 }
@@ -38,7 +41,8 @@ def english(root: Path, pair: str) -> list[str]:
     found = []
     for source in mixture.table(other):
         if source.name in taken:
-            texts = list(dict.fromkeys(mixture.normalise(a, "en") for a, _ in mixture.texts(root, source) if SHORTEST <= len(a.split()) <= LONGEST))
+            texts = list(dict.fromkeys(mixture.normalise(a, "en") for a, _ in mixture.texts(root, source)
+                                       if SHORTEST <= len(a.split()) <= LONGEST))
             random.Random(repr((pair, source.name))).shuffle(texts)
             found += [text for text in texts if debian.key(text) not in known][:taken[source.name]]
     return found
@@ -58,8 +62,10 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     texts = english(arguments.data, arguments.pair)
-    command = [str(arguments.alignd), "translate", "--model", str(arguments.model), "--strategy", "greedy", "--verbatim"]
-    made = subprocess.run(command, input="".join(text + "\n" for text in texts), stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    command = [str(arguments.alignd), "translate", "--model", str(arguments.model), "--strategy", "greedy",
+               "--verbatim"]
+    made = subprocess.run(command, input="".join(text + "\n" for text in texts), stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.splitlines()
     pairs = [f"{a}\t{b}" for a, b in zip(texts, made, strict=True)]
     write_lines(arguments.data / "translated" / arguments.pair / f"{NAME}.tsv.gz", pairs)
     write_lines(arguments.data / "links" / arguments.pair / f"{NAME}.txt.gz", ["\t"] * len(pairs))

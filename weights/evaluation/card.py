@@ -17,8 +17,10 @@ from ..model.storage import SCALE
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French", "x-geoquery": "GeoQuery's logical forms"}
 STORAGE = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
-OUTPUTS = {"vocabulary": "softmax over the target pieces", "characters": "softmax over the target pieces, unknown words spelled",
-           "pointer": "softmax over the source's tokens", "copy": "one softmax over the target pieces and the source's tokens",
+OUTPUTS = {"vocabulary": "softmax over the target pieces",
+           "characters": "softmax over the target pieces, unknown words spelled",
+           "pointer": "softmax over the source's tokens",
+           "copy": "one softmax over the target pieces and the source's tokens",
            "pointer_generator": "softmax over the target pieces mixed with the attention over the source's tokens"}
 TOKENS = {"sentencepiece": "SentencePiece unigram", "words": "words", "characters": "characters"}
 
@@ -85,7 +87,8 @@ attribution when you pass them on.""",
 rare names and numbers come out badly, and characters that the training data lacks come out as unknown. A sentence with several correct
 translations gets one of them; the single-reference scores count the others as wrong."""),
     "geoquery-typed": About(
-        "Turns questions about the geography of the United States into logical forms that a Prolog program can execute, copying names.",
+        "Turns questions about the geography of the United States into logical forms that a Prolog program can execute, "
+        "copying names.",
         "questions of the standard test split. Exact match: the whole form is the reference, token for token.",
         """GeoQuery: 880 questions by Zelle and Mooney (1996), University of Texas, in the split and form of Jia and Liang (2016); the original data
 is mirrored under GPL 2.0. Only these weights and the list of words are here, made from the 600 training questions.""",
@@ -99,7 +102,8 @@ MIXERS = {"self_attention": "self-attention", "ssru": "SSRU", "average": "averag
 
 def _blocks(section: dict) -> str:
     mixer = MIXERS[section.get("mixer", "self_attention")]
-    return (f"{section['layers']} x {section['hidden']} transformer, {mixer}, {section['heads']} heads, feed-forward {section['filter']} {section['activation']}, "
+    return (f"{section['layers']} x {section['hidden']} transformer, {mixer}, {section['heads']} heads, feed-forward "
+            f"{section['filter']} {section['activation']}, "
             f"norm {section['norm']}, positions {section['positions']}")
 
 
@@ -114,7 +118,8 @@ def _cell(section: dict) -> str:
 def _attention(config: dict) -> str:
     attention = config["attention"]
     size = f" ({attention['size']})" if attention["size"] else ""
-    window = "" if attention["window"] == "global" else f", window {attention['window']} of half-width {attention['half_width']}"
+    window = ("" if attention["window"] == "global"
+              else f", window {attention['window']} of half-width {attention['half_width']}")
     coverage = ", coverage" if attention["coverage"] else ""
     return f"{attention['score']}{size} over annotations of {annotation_size(config)}{window}{coverage}"
 
@@ -167,7 +172,8 @@ def _training(recipe: Path) -> str:
     if not recipe.exists():
         return "Trained"
     t = json.loads(recipe.read_text(encoding="utf-8"))["training"]
-    return (f"Adam, learning rate {t['learning_rate']} after {t['warmup']} steps of warm-up and straight down from there, batches of "
+    return (f"Adam, learning rate {t['learning_rate']} after {t['warmup']} steps of warm-up and straight down from "
+            f"there, batches of "
             f"{t['batch_tokens']:,} tokens,\ndropout {t['dropout']}, label smoothing {t['label_smoothing']}, "
             f"gradients clipped to {t['clip']}, at most {t['epochs']} epochs")
 
@@ -175,12 +181,16 @@ def _training(recipe: Path) -> str:
 def _table(scores: list[tuple[str, str, dict[str, float]]]) -> str:
     names = list(scores[0][2]) if scores else []
     head, *rows = [["search", "computed by", *names],
-                   *([search, engine, *(f"{value:.2f}" for value in values.values())] for engine, search, values in scores)]
-    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in rows)])
+                   *([search, engine, *(f"{value:.2f}" for value in values.values())]
+                     for engine, search, values in scores)]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+                      *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command: str, sentences: int, flip: bool) -> None:
-    """scores: (computed by, search, figures) in the order of the table; flip: whether it was trained from second column to first."""
+def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command: str, sentences: int,
+          flip: bool) -> None:
+    """scores: (computed by, search, figures) in the order of the table; flip:
+    whether it was trained from second column to first."""
     config = validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
@@ -189,13 +199,13 @@ def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command
     languages = {side: LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
     text = CARD.format(
         **shown, **languages, folder=f"weights/{config['name']}", sentences=sentences, command=command,
-        purpose=about.purpose.format(**languages), test_set=about.test_set.format(**shown), licence=about.licence, caution=about.caution,
-        source_file=config["tokenizer"]["source"], target_file=config["tokenizer"]["target"],
+        purpose=about.purpose.format(**languages), test_set=about.test_set.format(**shown), licence=about.licence,
+        caution=about.caution, source_file=config["tokenizer"]["source"], target_file=config["tokenizer"]["target"],
         vocabulary=len(tensors["decoder.embedding"]), storage=STORAGE[safetensors.NAMES[largest.dtype]],
         parameters=sum(math.prod(tensor.shape) for name, tensor in tensors.items() if not name.endswith(SCALE)),
         megabytes=(folder / "model.safetensors").stat().st_size / 1e6,
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
-        scores=_table(scores), training=_training(recipe), recipe=f"weights/recipes/{recipe.name}", flip=" --flip" if flip else "",
-        **{key: metadata.get(key, "unknown") for key in ("valid_bleu", "epoch", "seed", "torch")})
+        scores=_table(scores), training=_training(recipe), recipe=f"weights/recipes/{recipe.name}", flip=" --flip"
+        if flip else "", **{key: metadata.get(key, "unknown") for key in ("valid_bleu", "epoch", "seed", "torch")})
     (folder / "README.md").write_text(text, encoding="utf-8")
     quality_card.insert(folder)

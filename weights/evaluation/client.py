@@ -24,7 +24,8 @@ PATIENCE_S = 30
 
 @dataclass
 class Output:
-    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not known)."""
+    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not
+    known)."""
 
     text: str
     pieces: list[str]
@@ -44,7 +45,8 @@ class Daemon:
         self.url, self.model = url.rstrip("/"), model
 
     def request(self, path: str, body: dict) -> dict:
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=120) as reply:
                 return json.load(reply)
@@ -57,8 +59,10 @@ class Daemon:
             options["beam_size"] = beam_size
         outputs = []
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            for reply in pool.map(lambda chunk: self.request("/translate", {"text": chunk, **options}), chunks(texts, BATCH)):
-                outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]]) for t in reply["translations"]]
+            for reply in pool.map(lambda chunk: self.request("/translate", {"text": chunk, **options}),
+                                  chunks(texts, BATCH)):
+                outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]])
+                            for t in reply["translations"]]
         return outputs
 
 
@@ -80,7 +84,8 @@ def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
 
 @contextmanager
 def daemon(alignd: Path, folder: Path, variant: Variant, compute: str = "float32") -> Iterator[str]:
-    """A daemon that serves the model; gives its URL. compute: unless the variant's flags say it; what is compared with PyTorch needs float32."""
+    """A daemon that serves the model; gives its URL. compute: unless the variant's flags say it;
+    what is compared with PyTorch needs float32."""
     flags = variant.flags if "--compute" in variant.flags else ["--compute", compute, *variant.flags]
     command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *flags]
     with tempfile.TemporaryDirectory() as work:

@@ -1,13 +1,15 @@
 """alignd's int8 against Bergamot's: python3 -m weights.evaluation.compare_bergamot --data DIR [--alignd build/alignd]
 
-Input: DIR with one folder a model: model.npz, model.intgemm8.bin and model.intgemm.alphas.bin with their vocabularies and lex.50.50.s2t.bin, input.txt, and in
-out/ what Bergamot's fork of Marian printed greedily, bergamot.PRECISION[.shortlist].soft.p9.nbest.gz. Each is converted, served with --compute int8 (float32 for
-the float model), and asked for the same. Output: a table, one row a list: sentences; how many differ in a word; the largest margin, by which alignd prefers the
-word that it chose to Bergamot's where they part; how many part at a word that is not among alignd's likeliest; of the others the median and the largest
-difference of a word score; BLEU of both. The exit status is 1 where a row that should be the same is not: float32, and int8 with activation scales, of which int8
-rounds activations: where the last bit of a float32 decides which way, both programs are right, so that a sentence may differ where the two best words are near
-(MARGIN, and MEDIAN of the word scores). Without activation scales the two differ by design: alignd gives each vector a scale of its own, Bergamot one to all of
-a batch.
+Input: DIR with one folder a model: model.npz, model.intgemm8.bin and model.intgemm.alphas.bin with their vocabularies
+and lex.50.50.s2t.bin, input.txt, and in out/ what Bergamot's fork of Marian printed greedily,
+bergamot.PRECISION[.shortlist].soft.p9.nbest.gz. Each is converted, served with --compute int8 (float32 for the float
+model), and asked for the same. Output: a table, one row a list: sentences; how many differ in a word; the largest
+margin, by which alignd prefers the word that it chose to Bergamot's where they part; how many part at a word that is
+not among alignd's likeliest; of the others the median and the largest difference of a word score; BLEU of both. The
+exit status is 1 where a row that should be the same is not: float32, and int8 with activation scales, of which int8
+rounds activations: where the last bit of a float32 decides which way, both programs are right, so that a sentence may
+differ where the two best words are near (MARGIN, and MEDIAN of the word scores). Without activation scales the two
+differ by design: alignd gives each vector a scale of its own, Bergamot one to all of a batch.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Precision(NamedTuple):
     same: bool
 
 
-PRECISIONS = (Precision("float32", "model.npz", "float32", True), Precision("int8shiftAll", "model.intgemm8.bin", "int8", False),
+PRECISIONS = (Precision("float32", "model.npz", "float32", True),
+              Precision("int8shiftAll", "model.intgemm8.bin", "int8", False),
               Precision("int8shiftAlphaAll", "model.intgemm.alphas.bin", "int8", True))
 
 
@@ -52,10 +55,11 @@ def margin(answer: dict, theirs: list[str]) -> float:
 def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
     """Prints a row. -> whether it is within the bounds, if there are any."""
     theirs = n_best(lines_of(folder / "out", f"bergamot.{name}.soft.p9.nbest"))
-    options = {"model": client.model, "strategy": "greedy", "length_penalty": 0, "split_sentences": False, "replace_unknowns": False,
-               "include": ["tokens", "log_probs", "top_k", "eos"]}
+    options = {"model": client.model, "strategy": "greedy", "length_penalty": 0, "split_sentences": False,
+               "replace_unknowns": False, "include": ["tokens", "log_probs", "top_k", "eos"]}
     texts = lines_of(folder, "input.txt")
-    replies = [reply for chunk in chunks(texts, TEXTS_AT_ONCE) for reply in client.request("/translate", options | {"text": chunk})["translations"]]
+    replies = [reply for chunk in chunks(texts, TEXTS_AT_ONCE)
+               for reply in client.request("/translate", options | {"text": chunk})["translations"]]
     answers = [reply["sentences"][0] for reply in replies]
     margins, far = [], []
     for i, answer in enumerate(answers):
@@ -66,8 +70,10 @@ def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
             margins.append(margin(answer, hypothesis.text.split()))
     words, known = numpy.concatenate(far), [part for part in margins if part < numpy.inf]
     holds = not same or (max(margins, default=0) <= MARGIN and numpy.median(words) <= MEDIAN)
-    scores = [bleu(side, lines_of(folder, "reference.txt")) for side in ([answer["text"] for answer in replies], lines_of(folder / "out", f"bergamot.{name}.txt"))]
-    print(f"| {name} | {len(answers)} | {len(margins)} | {max(known, default=0):.4f} | {len(margins) - len(known)} | {numpy.median(words):.1e} | {words.max():.1e} |"
+    scores = [bleu(side, lines_of(folder, "reference.txt"))
+              for side in ([answer["text"] for answer in replies], lines_of(folder / "out", f"bergamot.{name}.txt"))]
+    print(f"| {name} | {len(answers)} | {len(margins)} | {max(known, default=0):.4f} | {len(margins) - len(known)} | "
+          f"{numpy.median(words):.1e} | {words.max():.1e} |"
           f" {scores[0]:.2f} / {scores[1]:.2f} |{'' if holds else ' <-- beyond the bounds'}", flush=True)
     return holds
 
@@ -75,7 +81,8 @@ def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
 def compare(alignd: Path, folder: Path, precision: Precision, work: Path) -> bool:
     """Runs with and without the shortlist."""
     out, holds = work / f"{folder.name}-{precision.name}", True
-    subprocess.run([alignd, "import", folder / precision.model, "--max-target-ratio", "3", "--into", work, "--name", out.name], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([alignd, "import", folder / precision.model, "--max-target-ratio", "3", "--into", work, "--name",
+                    out.name], check=True, stdout=subprocess.DEVNULL)
     for end, flags in (("", []), (".shortlist", ["--shortlist"])):
         if has(folder / "out", f"bergamot.{precision.name}{end}.soft.p9.nbest"):
             with daemon(alignd, out, Variant(out.name, ["--compute", precision.compute, *flags])) as url:
@@ -91,7 +98,8 @@ def main() -> None:
     folders = sorted(path.parent for path in arguments.data.glob("*/model.intgemm8.bin"))
     holds = bool(folders)
     for folder in folders:
-        print(f"\n{folder.name}\n\n| Bergamot's | sentences | differ | largest margin | not likely | word score: median | largest | BLEU, alignd / Bergamot |\n|---|---|---|---|---|---|---|---|", flush=True)
+        print(f"\n{folder.name}\n\n| Bergamot's | sentences | differ | largest margin | not likely | word score: "
+              f"median | largest | BLEU, alignd / Bergamot |\n|---|---|---|---|---|---|---|---|", flush=True)
         with tempfile.TemporaryDirectory() as work:
             for precision in PRECISIONS:
                 holds &= compare(arguments.alignd, folder, precision, Path(work))

@@ -1,13 +1,16 @@
 """alignd against CTranslate2: python3 -m weights.evaluation.compare_ctranslate2 --data DIR [--alignd build/alignd]
 
-Input: DIR with one folder a model: float32/ and int8/ as CTranslate2's converters write them, SentencePiece files, source.txt (or input.pieces.txt, also of the folder
-of this name in DIR/../marian-transformer) with tokens, where a model needs it prefix.txt with the tokens that begin each target, and out/ with what CTranslate2 printed:
-lines `score ||| tokens` (TYPE.greedy.txt, TYPE.beam4.lp0.2.txt, TYPE.beam5.nbest5.txt, ...), and for given targets `score ||| tokens ||| log-probability of each`
-(TYPE.score.txt). Each is imported, served and asked for the same over HTTP.
-Output: a table, one row a list: how many hypotheses, how many differ in a word, the largest difference of a score and of a token's log-probability. Of int8, where the
-arithmetic is each program's own, every hypothesis that differs is listed with its margins: by how much alignd prefers its own token where the two part, and how far the two
-hypotheses' log-probabilities are apart, by token. The exit status is 1 where float32 differs in a word or by more than its bound, and where hypotheses of int8 are further apart
-than a near-tie. Targets whose text SentencePiece cuts into other tokens are counted and left out. Without the data it says so, and does nothing.
+Input: DIR with one folder a model: float32/ and int8/ as CTranslate2's converters write them, SentencePiece files,
+source.txt (or input.pieces.txt, also of the folder of this name in DIR/../marian-transformer) with tokens, where a
+model needs it prefix.txt with the tokens that begin each target, and out/ with what CTranslate2 printed: lines `score
+||| tokens` (TYPE.greedy.txt, TYPE.beam4.lp0.2.txt, TYPE.beam5.nbest5.txt, ...), and for given targets `score ||| tokens
+||| log-probability of each` (TYPE.score.txt). Each is imported, served and asked for the same over HTTP.
+Output: a table, one row a list: how many hypotheses, how many differ in a word, the largest difference of a score and
+of a token's log-probability. Of int8, where the arithmetic is each program's own, every hypothesis that differs is
+listed with its margins: by how much alignd prefers its own token where the two part, and how far the two hypotheses'
+log-probabilities are apart, by token. The exit status is 1 where float32 differs in a word or by more than its bound,
+and where hypotheses of int8 are further apart than a near-tie. Targets whose text SentencePiece cuts into other tokens
+are counted and left out. Without the data it says so, and does nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from .client import Daemon, Variant, chunks, daemon
 
 SPACE = "\u2581"
 SCORE_BOUND = 1e-3
-NEAR_TIE = 0.15  # of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before
+# Of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before.
+NEAR_TIE = 0.15
 TEXTS_AT_ONCE = 20
 LONGEST = 29  # tokens without the language's, of models of many languages
 COMPUTES = ("float32", "int8")
@@ -85,7 +89,8 @@ class Row:
 
 def lines_of(path: Path) -> list[str]:
     """Of the file or its .gz."""
-    text = path.read_text(encoding="utf-8") if path.exists() else gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode()
+    text = (path.read_text(encoding="utf-8") if path.exists()
+            else gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
     return text.removesuffix("\n").split("\n")
 
 
@@ -97,7 +102,8 @@ def printed(path: Path) -> list[Printed]:
     found = []
     for line in lines_of(path):
         score, tokens, *log_probs = line.split("|||")
-        found.append(Printed(float(score), tokens.split(), [float(x) for x in log_probs[0].split()] if log_probs else []))
+        found.append(Printed(float(score), tokens.split(), [float(x) for x in log_probs[0].split()] if log_probs
+                             else []))
     return found
 
 
@@ -108,7 +114,8 @@ def text_of(tokens: list[str]) -> str:
 
 def source_lines(folder: Path) -> list[list[str]]:
     """The tokens of each line, of a model of many languages those of the language, the text, and </s>."""
-    places = (folder / "source.txt", folder / "input.pieces.txt", folder.parent.parent / "marian-transformer" / folder.name / "input.pieces.txt")
+    places = (folder / "source.txt", folder / "input.pieces.txt",
+              folder.parent.parent / "marian-transformer" / folder.name / "input.pieces.txt")
     return [line.split() for line in lines_of(next(place for place in places if has(place)))]
 
 
@@ -125,7 +132,8 @@ class Source:
         if not has(folder / "prefix.txt"):
             return Source([text_of(tokens) for tokens in lines], None)
         targets = [line.strip() for line in lines_of(folder / "prefix.txt")]
-        return Source([text_of(tokens[1:-1]) for tokens in lines], [(tokens[0], target) for tokens, target in zip(lines, targets, strict=True)])
+        return Source([text_of(tokens[1:-1]) for tokens in lines],
+                      [(tokens[0], target) for tokens, target in zip(lines, targets, strict=True)])
 
     def one(self, i: int) -> Source:
         return Source([self.texts[i]], self.languages and [self.languages[i]])
@@ -143,7 +151,8 @@ def ask(client: Daemon, path: str, source: Source, options: dict, targets: list[
     if source.languages:
         options = options | {"max_length": LONGEST, "source": source.languages[0][0], "target": source.languages[0][1]}
         options = {key: value for key, value in options.items() if path == "/translate" or key in ("source", "target")}
-    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "eos"], "digits": 9, "verbatim": True}
+    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "eos"], "digits": 9,
+              "verbatim": True}
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
         more = {"translation": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
         reply = client.request(path, common | options | more | {"text": chunk})
@@ -156,7 +165,8 @@ def own_tokens(answer: dict) -> list[str]:
 
 
 def parting(client: Daemon, source: Source, ours: list[str], theirs: list[str]) -> float:
-    """How much alignd prefers its own token to CTranslate2's where the two part; infinite where that cannot be asked."""
+    """How much alignd prefers its own token to CTranslate2's where the two part;
+    infinite where that cannot be asked."""
     first = next((i for i, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
     scored = [next(ask(client, "/attention", source, {}, [text_of(tokens)])) for tokens in (ours, theirs)]
     if any(own_tokens(answer) != tokens for answer, tokens in zip(scored, (ours, theirs))):
@@ -179,14 +189,17 @@ def check_list(client: Daemon, compute: str, folder: Path, item: List, source: S
             gap, penalty = parting(client, source.one(i), tokens, other.tokens), item.request["length_penalty"]
             theirs_mean = other.score * (len(other.tokens) + 1 + begin) ** (penalty - 1)
             row.margins.append(abs(ours["log_prob"] / len(ours["log_probs"]) - theirs_mean))
-            row.differ.append(f"line {i + 1}, token {gap:.4f}, hypothesis {row.margins[-1]:.4f}, scores {ours['score']:.5f} and {other.score:.5f}: {' '.join(tokens)} / {' '.join(other.tokens)}")
+            row.differ.append(f"line {i + 1}, token {gap:.4f}, hypothesis {row.margins[-1]:.4f}, scores "
+                              f"{ours['score']:.5f} and {other.score:.5f}: {' '.join(tokens)} / "
+                              f"{' '.join(other.tokens)}")
     return row
 
 
 def check_forced(client: Daemon, compute: str, folder: Path, source: Source) -> Row:
     row, theirs = Row(f"{compute}.score.txt"), printed(folder / "out" / f"{compute}.score.txt")
     if source.languages:  # CTranslate2 scores the language's token, too
-        theirs = [Printed(sum(other.log_probs[1:]) / len(other.log_probs), other.tokens[1:], other.log_probs[1:]) for other in theirs]
+        theirs = [Printed(sum(other.log_probs[1:]) / len(other.log_probs), other.tokens[1:], other.log_probs[1:])
+                  for other in theirs]
     targets = [[token for token in other.tokens if token != "</s>"] for other in theirs]
     answers = ask(client, "/attention", source, {}, [text_of(tokens) for tokens in targets])
     for answer, other, tokens in zip(answers, theirs, targets, strict=True):
@@ -214,24 +227,29 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--beside", type=Path, default=Path("weights/en-fr"), help="a model folder that is served, too")
     arguments = parser.parse_args()
-    folders = sorted({path.parent.parent for path in arguments.data.glob("*/*/model.bin") if (path.parent.parent / "out").is_dir()})
+    folders = sorted({path.parent.parent for path in arguments.data.glob("*/*/model.bin")
+                      if (path.parent.parent / "out").is_dir()})
     if not folders:
-        print(f"skipped: {arguments.data} has no models of CTranslate2 (folders NAME/float32 with model.bin and NAME/out)")
+        print(f"skipped: {arguments.data} has no models of CTranslate2 (folders NAME/float32 with model.bin and "
+              "NAME/out)")
         return
     holds = True
     for compute in COMPUTES:
         with tempfile.TemporaryDirectory() as work:
             there = [folder for folder in folders if (folder / compute / "model.bin").exists()]
             for folder in there:
-                subprocess.run([arguments.alignd, "import", folder / compute, "--into", work, "--name", f"{folder.name}-{compute}", "--max-source-tokens", "500"],
+                subprocess.run([arguments.alignd, "import", folder / compute, "--into", work, "--name",
+                                f"{folder.name}-{compute}", "--max-source-tokens", "500"],
                                check=True, stdout=subprocess.DEVNULL)
             flags = [flag for folder in there for flag in ("--model", f"{work}/{folder.name}-{compute}")]
             with daemon(arguments.alignd, arguments.beside, Variant(compute, ["--compute", compute, *flags])) as url:
                 for folder in there:
-                    print(f"\n{folder.name}, {compute}\n\n| list | hypotheses | differ | cut otherwise | score | log-probability |\n|---|---|---|---|---|---|", flush=True)
+                    print(f"\n{folder.name}, {compute}\n\n| list | hypotheses | differ | cut otherwise | score | "
+                          f"log-probability |\n|---|---|---|---|---|---|", flush=True)
                     for row in compare(url, folder, compute):
                         fits = row.holds(compute)
-                        print(f"| {row.name} | {row.count} | {len(row.differ)} | {row.cut} | {row.worst_score:.1e} | {row.worst_token:.1e} |{'' if fits else ' <-- beyond the bounds'}")
+                        print(f"| {row.name} | {row.count} | {len(row.differ)} | {row.cut} | {row.worst_score:.1e} | "
+                              f"{row.worst_token:.1e} |{'' if fits else ' <-- beyond the bounds'}")
                         for line in row.differ:
                             print(f"    {line}")
                         holds &= fits

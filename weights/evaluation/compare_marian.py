@@ -1,10 +1,13 @@
-"""alignd against Marian: python3 -m weights.evaluation.compare_marian --data DIR [--alignd build/alignd] [--compute int8] [--beside weights/en-fr]
+"""alignd against Marian: python3 -m weights.evaluation.compare_marian --data DIR [--alignd build/alignd] [--compute
+int8] [--beside weights/en-fr]
 
-Input: DIR with one folder a model: model.npz with its vocabularies (as `alignd import` finds them), input.txt, reference.txt, edge.input.txt,
-and out/ with what Marian printed of them (n-best lists with word scores and soft attention, hard alignments, forced scores), or some of it. Each is imported, served by one
-daemon beside --beside, and asked for the same over HTTP; texts also come from `alignd translate`. Output: a table, one row a list: how many
-hypotheses, how many differ in a word, the largest difference of a word score, of a sentence score, of an attention weight. With --compute also
-the BLEU of that arithmetic beside float32's. The exit status is 1 where a word differs or a bound is passed.
+Input: DIR with one folder a model: model.npz with its vocabularies (as `alignd import` finds them), input.txt,
+reference.txt, edge.input.txt, and out/ with what Marian printed of them (n-best lists with word scores and soft
+attention, hard alignments, forced scores), or some of it. Each is imported, served by one daemon beside --beside, and
+asked for the same over HTTP; texts also come from `alignd translate`. Output: a table, one row a list: how many
+hypotheses, how many differ in a word, the largest difference of a word score, of a sentence score, of an attention
+weight. With --compute also the BLEU of that arithmetic beside float32's. The exit status is 1 where a word differs or a
+bound is passed.
 """
 
 from __future__ import annotations
@@ -30,13 +33,16 @@ GREEDY = {"strategy": "greedy", "length_penalty": 0}
 HUGGINGFACE = "huggingface"  # a folder in a model's, of the same model
 SPACE = "\u2581"
 BEAM = {"strategy": "beam", "beam_size": 5, "n_best": 5, "length_penalty": 0}
-# Marian read the texts, and the pieces, as they are: without preparation. The models that a folder is converted to, by what is added to its name.
+# Marian read the texts, and the pieces, as they are: without preparation. The models that a folder is converted to, by
+# what is added to its name.
 VARIANTS = {"": [], "-unknowns": ["--allow-unknowns"], "-short": ["--max-target-ratio", "0.5"]}
-AS_THEY_ARE = ["--no-shortlist", "--preparation", "none", "--max-source-tokens", "1000"]  # the longest line that is allowed
+# The longest line that is allowed.
+AS_THEY_ARE = ["--no-shortlist", "--preparation", "none", "--max-source-tokens", "1000"]
 
 
 class List(NamedTuple):
-    """One file of out/: the input, the variant of the model, the request. Its text is plain or, in .p9 files, tokens."""
+    """One file of out/: the input, the variant of the model, the request.
+    Its text is plain or, in .p9 files, tokens."""
 
     file: str
     request: dict
@@ -45,12 +51,16 @@ class List(NamedTuple):
 
 
 LISTS = (
-    List("greedy.nbest", GREEDY), List("greedy.soft.p9.nbest", GREEDY), List("greedy.unk.p9.nbest", GREEDY, "-unknowns"),
-    List("greedy.short.p9.nbest", GREEDY, "-short"), List("beam5.nbest", BEAM), List("beam5.p9.nbest", BEAM), List("beam5.soft.p9.nbest", BEAM),
-    List("beam5.norm0.6.p9.nbest", BEAM | {"length_penalty": 0.6}), List("beam5.norm1.p9.nbest", BEAM | {"length_penalty": 1.0}),
+    List("greedy.nbest", GREEDY), List("greedy.soft.p9.nbest", GREEDY),
+    List("greedy.unk.p9.nbest", GREEDY, "-unknowns"),
+    List("greedy.short.p9.nbest", GREEDY, "-short"), List("beam5.nbest", BEAM), List("beam5.p9.nbest", BEAM),
+    List("beam5.soft.p9.nbest", BEAM),
+    List("beam5.norm0.6.p9.nbest", BEAM | {"length_penalty": 0.6}),
+    List("beam5.norm1.p9.nbest", BEAM | {"length_penalty": 1.0}),
     List("beam5.unk.p9.nbest", BEAM, "-unknowns"), List("beam5.short.p9.nbest", BEAM, "-short"),
     List("beam6.norm1.p9.nbest", {"strategy": "beam", "beam_size": 6, "n_best": 6, "length_penalty": 1.0}),
-    List("edge.greedy.soft.p9.nbest", GREEDY, source="edge.input.txt"), List("edge.beam5.p9.nbest", BEAM, source="edge.input.txt"),
+    List("edge.greedy.soft.p9.nbest", GREEDY, source="edge.input.txt"),
+    List("edge.beam5.p9.nbest", BEAM, source="edge.input.txt"),
 )
 
 
@@ -77,7 +87,8 @@ class Row:
     def measure(self, kind: str, ours, theirs) -> None:
         if theirs is None:
             return
-        ours, theirs = (numpy.concatenate([numpy.ravel(part) for part in side]) if isinstance(side, list) else numpy.ravel(side)
+        ours, theirs = (numpy.concatenate([numpy.ravel(part) for part in side]) if isinstance(side, list)
+                        else numpy.ravel(side)
                         for side in (ours, theirs))
         far = float(numpy.abs(ours - theirs).max(initial=0)) if ours.shape == theirs.shape else numpy.inf
         self.worst[kind] = max(self.worst.get(kind, 0.0), far)
@@ -98,7 +109,8 @@ class Row:
 
     def __str__(self) -> str:
         cells = [f"{self.worst[kind]:.1e}" if kind in self.worst else "" for kind in BOUNDS]
-        return f"| {self.name} | {self.count} | {self.differ} | {' | '.join(cells)} |{'' if self.holds else ' <-- beyond the bounds'}"
+        return (f"| {self.name} | {self.count} | {self.differ} | {' | '.join(cells)} "
+                f"|{'' if self.holds else ' <-- beyond the bounds'}")
 
 
 # ---- Marian's files ----
@@ -106,7 +118,8 @@ class Row:
 def lines_of(folder: Path, name: str) -> list[str]:
     """The lines of the file or of its .gz."""
     path = folder / name
-    text = path.read_text(encoding="utf-8") if path.exists() else gzip.decompress(path.with_name(name + ".gz").read_bytes()).decode()
+    text = (path.read_text(encoding="utf-8") if path.exists()
+            else gzip.decompress(path.with_name(name + ".gz").read_bytes()).decode())
     return text.removesuffix("\n").split("\n")
 
 
@@ -162,7 +175,8 @@ def _ours(answer: dict, pieces: bool) -> Hypothesis:
 
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
     """The one sentence of each text; {} for a blank one."""
-    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9, "verbatim": True}
+    common = {"model": client.model, "split_sentences": False,
+              "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9, "verbatim": True}
     targets = options.pop("translation", None)
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
         more = {"translation": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
@@ -179,7 +193,8 @@ def check_list(client: Daemon, folder: Path, item: List) -> Row:
             row.count += len(theirs[i])
             row.differ += sum(bool(hypothesis.text) for hypothesis in theirs[i])
             continue
-        ours = [_ours(hypothesis, ".p9." in item.file or only_pieces(folder)) for hypothesis in answer.get("hypotheses", [answer])]
+        ours = [_ours(hypothesis, ".p9." in item.file or only_pieces(folder))
+                for hypothesis in answer.get("hypotheses", [answer])]
         row.differ += abs(len(ours) - len(theirs[i]))
         for pair in zip(ours, theirs[i]):
             row.compare(*pair)
@@ -187,14 +202,16 @@ def check_list(client: Daemon, folder: Path, item: List) -> Row:
 
 
 def check_hard(client: Daemon, folder: Path) -> Row:
-    """The largest weight of each row; and `alignment`, which leaves out both sides' </s>: where a row gives it less than half, the largest of the others."""
+    """The largest weight of each row; and `alignment`, which leaves out both sides' </s>:
+    where a row gives it less than half, the largest of the others."""
     row = Row("greedy.hard.txt")
     answers = ask(client, "/translate", lines_of(folder, "input.txt"), dict(GREEDY))
     for line, answer in zip(lines_of(folder / "out", row.name), answers, strict=True):
         pairs = {tuple(map(int, pair.split("-"))) for pair in line.split("|||")[1].split()}
         ours = {(int(numpy.argmax(weights)), i) for i, weights in enumerate(answer["attention"])}
         end, last = len(answer["source_tokens"]) - 1, len(answer["tokens"]) - (answer["finish_reason"] == "eos")
-        words = {(int(numpy.argmax(weights[:end])), i) for i, weights in enumerate(answer["attention"][:last]) if end and weights[end] < 0.5}
+        words = {(int(numpy.argmax(weights[:end])), i) for i, weights in enumerate(answer["attention"][:last]) if end
+                 and weights[end] < 0.5}
         row.count += 1
         row.differ += ours != pairs or words != {tuple(pair) for pair in answer["alignment"]}
     return row
@@ -214,7 +231,8 @@ def check_forced(client: Daemon, folder: Path) -> Row:
 
 def translate(alignd: Path, model: Path, source: Path, flags: list[str]) -> list[str]:
     with source.open("rb") as texts:
-        done = subprocess.run([alignd, "translate", "--verbatim", "--model", model, "--length-penalty", "0", "--beam-size", "5", *flags], stdin=texts, check=True, capture_output=True)
+        done = subprocess.run([alignd, "translate", "--verbatim", "--model", model, "--length-penalty", "0",
+                               "--beam-size", "5", *flags], stdin=texts, check=True, capture_output=True)
     return done.stdout.decode().removesuffix("\n").split("\n")
 
 
@@ -227,7 +245,8 @@ def check_texts(alignd: Path, model: Path, folder: Path, compute: str = "float32
     for name, strategy in STRATEGIES.items():
         if not has(folder / "out", name):
             continue
-        row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt", [*strategy, "--compute", compute])
+        row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt",
+                                                                [*strategy, "--compute", compute])
         for pair in zip(ours, (plain_text(folder, line) for line in lines_of(folder / "out", name)), strict=True):
             row.compare(*map(Hypothesis, pair))
         yield row, bleu(ours, references)
@@ -236,7 +255,8 @@ def check_texts(alignd: Path, model: Path, folder: Path, compute: str = "float32
 # ---- all of it ----
 
 def import_model(alignd: Path, path: Path, out: Path, name: str, flags: list[str]) -> None:
-    subprocess.run([alignd, "import", path, "--into", out, "--name", name, *flags], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([alignd, "import", path, "--into", out, "--name", name, *flags], check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 def convert(alignd: Path, folder: Path, out: Path) -> None:
@@ -278,7 +298,8 @@ def show_bleu(alignd: Path, compute: str, folder: Path, models: Path) -> bool:
     fits = True
     for (_, before), (row, after) in zip(exact, other):
         fits &= abs(after - before) <= BLEU_BOUND
-        print(f"{folder.name} {row.name}: BLEU {before:.2f} in float32, {after:.2f} in {compute}; {row.differ} of {row.count} texts differ")
+        print(f"{folder.name} {row.name}: BLEU {before:.2f} in float32, {after:.2f} in {compute}; {row.differ} of "
+              f"{row.count} texts differ")
     return fits
 
 
@@ -299,7 +320,8 @@ def main() -> None:
         with daemon(arguments.alignd, arguments.beside, Variant("float32", flags)) as url:
             check_beside(url, arguments.beside.name)
             for folder in folders:
-                print(f"\n{folder.name}\n\n| list | hypotheses | differ | {' | '.join(BOUNDS)} |\n|---|---|---|---|---|---|", flush=True)
+                print(f"\n{folder.name}\n\n| list | hypotheses | differ | {' | '.join(BOUNDS)} "
+                      f"|\n|---|---|---|---|---|---|", flush=True)
                 for row in compare(arguments.alignd, url, folder, models):
                     print(row, flush=True)
                     holds &= row.holds

@@ -1,9 +1,12 @@
-"""int8 without stored activation scales: alignd's scale for each row against Marian's for each batch: python3 -m weights.evaluation.compare_scales --data DIR
+"""int8 without stored activation scales: alignd's scale for each row against Marian's for each batch:
+python3 -m weights.evaluation.compare_scales --data DIR
 
-Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms after its blocks, as weights.compare_marian reads it: model.intgemm8.bin, joint.spm,
-input.ids.txt, reference.pieces.txt. It is imported by alignd, which keeps the whole numbers. Its arithmetic is done here in NumPy along the reference's words (teacher forcing), its products with weights in whole numbers: the
-inputs are rounded with 127 over the largest of the row, or of all rows that enter the product together, in batches of so many sentences. Output: a table; how far the
-words' log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
+Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms after its blocks, as
+weights.compare_marian reads it: model.intgemm8.bin, joint.spm, input.ids.txt, reference.pieces.txt. It is imported by
+alignd, which keeps the whole numbers. Its arithmetic is done here in NumPy along the reference's words (teacher
+forcing), its products with weights in whole numbers: the inputs are rounded with 127 over the largest of the row, or of
+all rows that enter the product together, in batches of so many sentences. Output: a table; how far the words'
+log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
 """
 
 from __future__ import annotations
@@ -40,11 +43,13 @@ class Student:
     def __init__(self, folder: Path, heads: int) -> None:
         stored, _ = safetensors.read(folder / "model.safetensors")
         self.vectors = {name: tensor for name, tensor in stored.items() if tensor.dtype == numpy.float32}
-        self.matrices = {name: (tensor.astype(numpy.float32), stored[name + SCALE][0]) for name, tensor in stored.items() if tensor.dtype == numpy.int8}
+        self.matrices = {name: (tensor.astype(numpy.float32), stored[name + SCALE][0])
+                         for name, tensor in stored.items() if tensor.dtype == numpy.int8}
         whole, scale = self.matrices["decoder.embedding"]
         self.table = whole * scale
         self.size, self.heads = self.table.shape[1], heads
-        self.depths = [sum(f"{side}.layers.{i}.filter.input.weight" in self.matrices for i in range(16)) for side in ("encoder", "decoder")]
+        self.depths = [sum(f"{side}.layers.{i}.filter.input.weight" in self.matrices for i in range(16))
+                       for side in ("encoder", "decoder")]
 
     def product(self, x: ndarray, name: str, rounding: Rounding, bias: str | None = None) -> ndarray:
         """x [rows, in]; bias: its name; without it, the weight's own, if it has one."""
@@ -61,7 +66,8 @@ class Student:
 
     def norm(self, x: ndarray, name: str) -> ndarray:
         centred = x - x.mean(axis=1, keepdims=True)
-        return self.vectors[f"{name}.norm.gain"] * centred / numpy.sqrt((centred ** 2).mean(axis=1, keepdims=True) + EPSILON) + self.vectors[f"{name}.norm.shift"]
+        return self.vectors[f"{name}.norm.gain"] * centred / numpy.sqrt((centred ** 2).mean(axis=1, keepdims=True)
+                                                                        + EPSILON) + self.vectors[f"{name}.norm.shift"]
 
     def positions(self, count: int) -> ndarray:
         half = self.size // 2
@@ -84,7 +90,8 @@ class Student:
 
     def encode(self, sources: list[list[int]], rounding: Rounding) -> list[ndarray]:
         cuts = numpy.cumsum([len(source) for source in sources])[:-1]
-        x = numpy.vstack([numpy.sqrt(self.size) * self.table[source] + self.positions(len(source)) for source in sources])
+        x = numpy.vstack([numpy.sqrt(self.size) * self.table[source] + self.positions(len(source))
+                          for source in sources])
         for i in range(self.depths[0]):
             name = f"encoder.layers.{i}.self"
             parts = [numpy.split(part, cuts) for part in self.heads_of(x, name, ("query", "key", "value"), rounding)]
@@ -97,12 +104,15 @@ class Student:
         """-> of each step of each sentence the log-probabilities [V]"""
         layers = range(self.depths[1])
         cuts = numpy.cumsum([len(memory) for memory in memories])[:-1]
-        seen = {i: [numpy.split(part, cuts) for part in self.heads_of(numpy.vstack(memories), f"decoder.layers.{i}.cross", ("key", "value"), rounding)] for i in layers}
+        seen = {i: [numpy.split(part, cuts)
+                    for part in self.heads_of(numpy.vstack(memories), f"decoder.layers.{i}.cross", ("key", "value"),
+                                              rounding)] for i in layers}
         cells = {i: numpy.zeros((len(targets), self.size)) for i in layers}
         found: list[list[ndarray]] = [[] for _ in targets]
         for step in range(max(map(len, targets))):
             live = [row for row, target in enumerate(targets) if step < len(target)]
-            x = numpy.vstack([numpy.sqrt(self.size) * self.table[targets[row][step - 1]] if step else numpy.zeros(self.size) for row in live])
+            x = numpy.vstack([numpy.sqrt(self.size) * self.table[targets[row][step - 1]] if step
+                              else numpy.zeros(self.size) for row in live])
             x = x + self.positions(step + 1)[step]
             for i in layers:
                 x = self._layer(x, i, live, cells[i], seen[i], rounding)
@@ -113,7 +123,8 @@ class Student:
                 found[row].append(values)
         return [numpy.vstack(rows) for rows in found]
 
-    def _layer(self, x: ndarray, i: int, live: list[int], cells: ndarray, seen: list[list[ndarray]], rounding: Rounding) -> ndarray:
+    def _layer(self, x: ndarray, i: int, live: list[int], cells: ndarray, seen: list[list[ndarray]],
+               rounding: Rounding) -> ndarray:
         name = f"decoder.layers.{i}"
         gate = 1 / (1 + numpy.exp(-self.product(x, f"{name}.ssru.forget", rounding)))
         cells[live] = gate * cells[live] + (1 - gate) * self.product(x, f"{name}.ssru.candidate", rounding)
@@ -140,15 +151,20 @@ def main() -> None:
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "joint.spm"))
     ids = {pieces.id_to_piece(i): i for i in range(pieces.get_piece_size())}
     sources = [[*map(int, line.split()), 0] for line in (folder / "input.ids.txt").read_text().split("\n")[:SENTENCES]]
-    targets = [[*(ids.get(piece, 1) for piece in line.split()), 0] for line in (folder / "reference.pieces.txt").read_text(encoding="utf-8").split("\n")[:SENTENCES]]
+    targets = [[*(ids.get(piece, 1) for piece in line.split()), 0]
+               for line in (folder / "reference.pieces.txt").read_text(encoding="utf-8").split("\n")[:SENTENCES]]
     with tempfile.TemporaryDirectory() as work:
-        subprocess.run([arguments.alignd, "import", folder / "model.intgemm8.bin", "--into", work, "--name", "student"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([arguments.alignd, "import", folder / "model.intgemm8.bin", "--into", work, "--name", "student"],
+                       check=True, stdout=subprocess.DEVNULL)
         model = Student(Path(work) / "student", 8)
     exact = model.score(sources, targets, Rounding("", "none"))
-    print(f"{sum(map(len, targets)):,} words of {len(targets)} sentences\n\n| scale of | log-probability of a word: mean difference | 99% | likeliest word differs |\n|---|---|---|---|")
-    for rounding in (Rounding("each row (alignd)", "row"), *(Rounding(f"each batch of {size} (Marian)", "batch", size) for size in BATCHES)):
+    print(f"{sum(map(len, targets)):,} words of {len(targets)} sentences\n\n| scale of | log-probability of a word: "
+          f"mean difference | 99% | likeliest word differs |\n|---|---|---|---|")
+    for rounding in (Rounding("each row (alignd)", "row"),
+                     *(Rounding(f"each batch of {size} (Marian)", "batch", size) for size in BATCHES)):
         found = model.score(sources, targets, rounding)
-        far = numpy.concatenate([numpy.abs(a[range(len(t)), t] - b[range(len(t)), t]) for a, b, t in zip(found, exact, targets)])
+        far = numpy.concatenate([numpy.abs(a[range(len(t)), t] - b[range(len(t)), t])
+                                 for a, b, t in zip(found, exact, targets)])
         other = sum(int((a.argmax(axis=1) != b.argmax(axis=1)).sum()) for a, b in zip(found, exact))
         print(f"| {rounding.name} | {far.mean():.4f} | {numpy.quantile(far, 0.99):.3f} | {other} |", flush=True)
 

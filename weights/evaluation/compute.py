@@ -1,9 +1,11 @@
-"""What faster arithmetic costs: python3 -m weights.evaluation.compute MODEL_FOLDER --data DIR [--flip] [--alignd build/alignd]
+"""What faster arithmetic costs: python3 -m weights.evaluation.compute MODEL_FOLDER --data DIR [--flip] [--alignd
+build/alignd]
 
-Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each way to compute (--compute float32, bfloat16, int8;
-with the shortlist too, where the folder has one) and prints for greedy and beam search BLEU and chrF, the share of sentences whose tokens
-differ from float32's, and how far the attention is from float32's: the mean and the largest absolute difference over all weights, both
-aligning float32's greedy translation, so that the matrices have the same shape.
+Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each way to compute (--compute
+float32, bfloat16, int8; with the shortlist too, where the folder has one) and prints for greedy and beam search BLEU
+and chrF, the share of sentences whose tokens differ from float32's, and how far the attention is from float32's: the
+mean and the largest absolute difference over all weights, both aligning float32's greedy translation, so that the
+matrices have the same shape.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ def main() -> None:
     for variant in variants(arguments.model):
         with daemon(arguments.alignd, arguments.model, variant) as url:
             engine = Daemon(url, name)
-            results = [run(engine, strategy, arguments.beam_size, sources, references) for strategy in ("greedy", "beam")]
+            results = [run(engine, strategy, arguments.beam_size, sources, references)
+                       for strategy in ("greedy", "beam")]
             targets = [output.text for output in (first[0] if first else results)[0].outputs]
             matrices = attention(url, name, sources, targets)
         first = first or (results, matrices)

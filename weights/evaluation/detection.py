@@ -1,9 +1,12 @@
-"""How often detected languages are right, and what their confidence is made of: python3 -m weights.evaluation.detection --data CORPORA [--fit]
+"""How often detected languages are right, and what their confidence is made of:
+python3 -m weights.evaluation.detection --data CORPORA [--fit]
 
-Input: Tatoeba's held-out sentences and Multi30k's in CORPORA; the translations of programs' messages that this machine has (/usr/share/locale, from Debian's packages) in 24
-languages; build/tests/bench/detection (make build/tests/bench/detection). Detection is asked about English, French and German. In each band of lengths, texts in these
-three count for seven tenths together and those in other languages for three. Output: a table in Markdown of how often guesses of each confidence are right; with --fit the
-weights for server/api/languages.cc, fitted to one half of the texts, before it, of which the table is then about the other half.
+Input: Tatoeba's held-out sentences and Multi30k's in CORPORA; the translations of programs' messages that this machine
+has (/usr/share/locale, from Debian's packages) in 24 languages; build/tests/bench/detection (make
+build/tests/bench/detection). Detection is asked about English, French and German. In each band of lengths, texts in
+these three count for seven tenths together and those in other languages for three. Output: a table in Markdown of how
+often guesses of each confidence are right; with --fit the weights for server/api/languages.cc, fitted to one half of
+the texts, before it, of which the table is then about the other half.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 ASKED = ("en", "fr", "de")
-OTHERS = ("it", "es", "pt", "nl", "sv", "pl", "da", "fi", "ro", "hu", "tr", "cs", "id", "ca", "nb", "ru", "el", "ja", "zh_CN", "ar", "uk")
+OTHERS = ("it", "es", "pt", "nl", "sv", "pl", "da", "fi", "ro", "hu", "tr", "cs", "id", "ca", "nb", "ru", "el", "ja",
+          "zh_CN", "ar", "uk")
 BANDS = (2, 6, 12, 24, 40, 1 << 30)  # letters
 LEVELS = (0, 10, 30, 50, 70, 90, 97, 101)  # percent
 EACH, SHARE, SEED, STEPS, DECAY = 400, 0.7, 7, 12, 0.01
 NO_PROSE = re.compile(r"[%<>{}\\$=|@#/\[\]\n]|--|\w_\w|\d{3}")
-NAMES = {"Tom": ("José", "Jürgen", "Łukasz", "Zoltán"), "Mary": ("Begoña", "Zoë", "Márta"), "Boston": ("Málaga", "Kraków", "São Paulo")}
+NAMES = {"Tom": ("José", "Jürgen", "Łukasz", "Zoltán"), "Mary": ("Begoña", "Zoë", "Márta"),
+         "Boston": ("Málaga", "Kraków", "São Paulo")}
 
 
 class Text(NamedTuple):
@@ -59,7 +64,8 @@ def messages(locale: str, original: bool = False) -> set[str]:
         try:
             with path.open("rb") as file:
                 catalog = gettext.GNUTranslations(file)._catalog
-        except (IndexError, UnicodeDecodeError, ValueError):  # some headers have no plural rule where gettext expects one
+        # Some headers have no plural rule where gettext expects one.
+        except (IndexError, UnicodeDecodeError, ValueError):
             continue
         for key, value in catalog.items():
             key = key[0] if isinstance(key, tuple) else key
@@ -100,7 +106,8 @@ def collect(data: Path) -> list[Text]:
 
 
 def guess(texts: list[Text], program: Path) -> list[Guess]:
-    out = subprocess.run([program, *ASKED], input="".join(f"{text.text}\n" for text in texts), text=True, capture_output=True, check=True).stdout
+    out = subprocess.run([program, *ASKED], input="".join(f"{text.text}\n" for text in texts), text=True,
+                         capture_output=True, check=True).stdout
     counts = Counter((text.band, text.language in ASKED) for text in texts)
     guesses = []
     for text, line in zip(texts, out.splitlines(), strict=True):
@@ -150,13 +157,15 @@ def fit(guesses: list[Guess]) -> list[float]:
 def table(guesses: list[Guess]) -> list[str]:
     """Percent right, by confidence and letters."""
     spans = [f"{low} to {high - 1}" for low, high in zip(BANDS, BANDS[1:-1])] + [f"{BANDS[-2]} and more"]
-    lines = ["| confidence | " + " | ".join(f"{span} letters" for span in spans) + " |", "|" + "---|" * (len(spans) + 1)]
+    lines = ["| confidence | " + " | ".join(f"{span} letters" for span in spans) + " |",
+             "|" + "---|" * (len(spans) + 1)]
     for low, high in zip(LEVELS, LEVELS[1:]):
         cells = []
         for band in range(len(spans)):
             some = [one for one in guesses if one.text.band == band and low <= one.confidence < high]
             total = sum(one.weight for one in some)
-            cells.append(f"{100 * sum(one.weight * one.right for one in some) / total:.0f} (says {sum(one.weight * one.confidence for one in some) / total:.0f})" if len(some) > 15 else "")
+            cells.append(f"{100 * sum(one.weight * one.right for one in some) / total:.0f} (says "
+                         f"{sum(one.weight * one.confidence for one in some) / total:.0f})" if len(some) > 15 else "")
         lines.append(f"| {low} to {min(high, 100)} | " + " | ".join(cells) + " |")
     return lines
 

@@ -1,9 +1,11 @@
-"""Evaluation: python3 -m weights.evaluation.evaluate MODEL --data DIR [--corpus NAME] [--flip] [--pytorch] [--url http://127.0.0.1:8080] [--card]
+"""Evaluation: python3 -m weights.evaluation.evaluate MODEL --data DIR [--corpus NAME] [--flip] [--pytorch] [--url
+http://127.0.0.1:8080] [--card]
 
-Input: an exported model folder and a split of a corpus below DIR (weights/corpora/data.py; without a name DIR/SPLIT.tsv.gz). Output: the scores of the
-model's task (SCORES) for greedy and beam search, by PyTorch with the stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ, with the margin of
-the closest choice that PyTorch made in it (a rounding error can only turn a choice whose margin is about as small). --card writes the model
-card, MODEL_FOLDER/README.md, with the scores of this run.
+Input: an exported model folder and a split of a corpus below DIR (weights/corpora/data.py; without a name
+DIR/SPLIT.tsv.gz). Output: the scores of the model's task (SCORES) for greedy and beam search, by PyTorch with the
+stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ,
+with the margin of the closest choice that PyTorch made in it (a rounding error can only turn a choice whose margin is
+about as small). --card writes the model card, MODEL_FOLDER/README.md, with the scores of this run.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class PyTorch:
         outputs: dict[int, Output] = {}
         for chunk in tqdm(list(chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
             for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
-                spelled = search.print_unknowns(self.model, encoded[i].ids, best, self.source.texts(texts[i]), self.characters)
+                spelled = search.print_unknowns(self.model, encoded[i].ids, best, self.source.texts(texts[i]),
+                                                self.characters)
                 others = copies.copied(best.tokens, self.target, encoded[i]) | spelled
                 pieces = [others.get(place) or self.target.pieces[token] for place, token in enumerate(best.tokens)]
                 outputs[i] = Output(copies.decode(best.tokens, self.target, encoded[i], spelled), pieces, best.margin)
@@ -123,7 +126,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_pytorch(path: Path) -> PyTorch:
-    """Ends the program where the vocabularies are not such as PyTorch's searches read (those of models from elsewhere)."""
+    """Ends the program where the vocabularies are not such as PyTorch's searches read (those of models from
+    elsewhere)."""
     try:
         model, source, target = folder.read(path)
     except VocabularyError as error:
@@ -152,11 +156,13 @@ def main() -> None:
     print(f"{config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")
     found = []
     for strategy in ("greedy", "beam"):
-        results = [run(engine, strategy, arguments.beam_size, sources, references, config["task"]) for engine in engines]
+        results = [run(engine, strategy, arguments.beam_size, sources, references, config["task"])
+                   for engine in engines]
         report(results)
         found += results
     if arguments.card:
-        table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.scores) for r in found]
+        table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.scores)
+                 for r in found]
         card.write(arguments.model, table, command_line(arguments, config["name"]), len(pairs), arguments.flip)
 
 

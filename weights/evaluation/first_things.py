@@ -1,7 +1,8 @@
 """The first texts that people type: python3 -m weights.evaluation.first_things MODEL_FOLDER [--alignd build/alignd]
 
-Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that is written), and fifty more in
-weights/first/second/. The daemon translates with its defaults. Output: the share of each that is acceptable, by group, and each translation with a mark.
+Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that
+is written), and fifty more in weights/first/second/. The daemon translates with its defaults. Output: the share of each
+that is acceptable, by group, and each translation with a mark.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Thing(NamedTuple):
 
 def parse(line: str) -> Thing:
     group, text, criteria = line.split("\t")
-    found = [(part.strip()[0], [choice.strip() for choice in part.strip()[1:].split(" | ")]) for part in criteria.split(" ; ")]
+    found = [(part.strip()[0], [choice.strip() for choice in part.strip()[1:].split(" | ")])
+             for part in criteria.split(" ; ")]
     if any(sign not in "=~!" or not all(choices) for sign, choices in found):
         raise ValueError(f"{text}: criteria are =, ~ or ! and what it is: {criteria}")
     return Thing(group, text, found)

@@ -1,6 +1,8 @@
-"""The model card of a general model: README.md in its folder, from its own files, one report's figures, and the table of sources.
+"""The model card of a general model: README.md in its folder, from its own files, one report's figures,
+and the table of sources.
 
-Input: the folder; figures as a table; what it made of the first things (weights/evaluation/first_things.py). weights/evaluation/report.py --card writes it.
+Input: the folder; figures as a table; what it made of the first things (weights/evaluation/first_things.py).
+weights/evaluation/report.py --card writes it.
 """
 
 from __future__ import annotations
@@ -109,13 +111,15 @@ def examples(of: list[Example], count: int = 15) -> str:
     if not of:
         return "(none)"
     chosen = of if len(of) <= count else [of[i * len(of) // count] for i in range(count)]
-    return "\n".join(["| typed | translation |", "|---|---|", *(f"| {_cell(one.text)} | {_cell(one.translation)} |" for one in chosen)])
+    return "\n".join(["| typed | translation |", "|---|---|",
+                      *(f"| {_cell(one.text)} | {_cell(one.translation)} |" for one in chosen)])
 
 
 def sources(pair: str, weights: dict[str, float]) -> str:
     """weights: of the sources that the recipe gives one of its own."""
     used = [row._replace(weight=weights.get(row.name, row.weight)) for row in mixture.table(pair)]
-    rows = [f"| {row.name} | {row.domain} | {row.weight:g} | {row.licence} | {row.attribution} |" for row in used if row.weight > 0]
+    rows = [f"| {row.name} | {row.domain} | {row.weight:g} | {row.licence} | {row.attribution} |" for row in used
+            if row.weight > 0]
     return "\n".join(["| source | domain | a pass | licence | attribution |", "|---|---|---|---|---|", *rows])
 
 
@@ -123,13 +127,15 @@ def earlier_sources(began: str, pair: list[str]) -> str:
     """The training data of the model of another pair from which this one was started. began: its name and data."""
     name = began.split()[0] if began else ""
     other = name and set(name.split("-")) - set(pair)
-    return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if other else ""
+    return (f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began."
+            if other else "")
 
 
 def duration(metadata: dict[str, str]) -> str:
     if "gpu_seconds" in metadata:
         return f"{float(metadata['gpu_seconds']) / 60:.0f} minutes of a GPU that four models shared"
-    return f"{float(metadata['core_seconds']) / 3600:.1f} hours of one processor core" if "core_seconds" in metadata else "unknown time"
+    return (f"{float(metadata['core_seconds']) / 3600:.1f} hours of one processor core" if "core_seconds" in metadata
+            else "unknown time")
 
 
 def runs(name: str, metadata: dict[str, str]) -> str:
@@ -147,19 +153,23 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
     pair = [config["source"], config["target"]]
     recipe = f"weights/recipes/{config['name']}-broad.json"
     training = json.loads((ROOT / recipe).read_text(encoding="utf-8"))["training"]
-    number = {key: f"{float(metadata[key].removeprefix('step ')):,.0f}" if key in metadata else "unknown" for key in ("epoch", "tokens")}
+    number = {key: f"{float(metadata[key].removeprefix('step ')):,.0f}" if key in metadata else "unknown"
+              for key in ("epoch", "tokens")}
     text = CARD.format(
         **card.describe(config), **languages, folder=f"weights/{config['name']}", scores=scores, command=command,
-        file=config["tokenizer"]["source"], vocabulary=len(tensors["decoder.embedding"]), storage=card.STORAGE[safetensors.NAMES[largest.dtype]],
+        file=config["tokenizer"]["source"], vocabulary=len(tensors["decoder.embedding"]),
+        storage=card.STORAGE[safetensors.NAMES[largest.dtype]],
         parameters=sum(math.prod(tensor.shape) for name, tensor in tensors.items() if not name.endswith(SCALE)),
         megabytes=(path / "model.safetensors").stat().st_size / 1e6,
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
-        good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
+        good=examples([one for one in things if one.acceptable]),
+        bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], time=duration(metadata),
         recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
         runs=runs(config["name"], metadata).format(
-            recipe=recipe, folder=f"weights/{config['name']}", name=config["name"], pair=training["pair"], start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
+            recipe=recipe, folder=f"weights/{config['name']}", name=config["name"], pair=training["pair"],
+            start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else ""),
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
         sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")

@@ -1,9 +1,11 @@
-"""Where inline tags come out: python3 -m weights.evaluation.inline_tags MODEL_FOLDER [--gold FILE] [--count 200] [--alignd build/alignd]
+"""Where inline tags come out: python3 -m weights.evaluation.inline_tags MODEL_FOLDER [--gold FILE] [--count 200]
+[--alignd build/alignd]
 
-Input: a model and gold alignments with the sentences in columns four and five (weights/gold). A snippet is a sentence with a tag around one or two words, one of them of
-four letters, whose place in the translation is known: by the gold links they and certain words of the reference, of four letters, too, belong to each other and to
-nothing else, and these words stand, once, in the daemon's own translation. Output: the share of snippets whose tag the daemon puts around these words (those
-with possible links only may be left out), and the snippets that are wrong.
+Input: a model and gold alignments with the sentences in columns four and five (weights/gold). A snippet is a sentence
+with a tag around one or two words, one of them of four letters, whose place in the translation is known: by the gold
+links they and certain words of the reference, of four letters, too, belong to each other and to nothing else, and these
+words stand, once, in the daemon's own translation. Output: the share of snippets whose tag the daemon puts around these
+words (those with possible links only may be left out), and the snippets that are wrong.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ def closed(gold: Gold, first: int, end: int) -> list[int]:
     """The target words that are linked with source words first to end - 1 and with no other, if they stand together."""
     links = gold.sure | gold.possible
     targets = {i for j, i in links if first <= j < end}
-    if not targets or targets != set(range(min(targets), max(targets) + 1)) or any(i in targets and not first <= j < end for j, i in links):
+    if (not targets or targets != set(range(min(targets), max(targets) + 1))
+        or any(i in targets and not first <= j < end for j, i in links)):
         return []
     linked = {j for j, _ in gold.sure}
     return sorted(targets) if all(j in linked for j in range(first, end)) else []
@@ -80,7 +83,8 @@ def places_of(words: str, text: str) -> list[Span]:
 def marked(text: str, place: Span, tag: str) -> str:
     begin, end = place
     attributes = ' href="/x"' if tag == "a" else ""
-    return f"{html.escape(text[:begin], False)}<{tag}{attributes}>{html.escape(text[begin:end], False)}</{tag}>{html.escape(text[end:], False)}"
+    return (f"{html.escape(text[:begin], False)}<{tag}{attributes}>{html.escape(text[begin:end], False)}</{tag}>"
+            f"{html.escape(text[end:], False)}")
 
 
 def snippets(found: list[Phrase], translations: dict[str, str], count: int) -> list[Snippet]:
@@ -91,7 +95,8 @@ def snippets(found: list[Phrase], translations: dict[str, str], count: int) -> l
         places, key = places_of(phrase.target, translation), (phrase.source, phrase.place)
         if len(places) == 1 and key not in made:
             core = tuple(places[0][0] + place for place in phrase.core)
-            made[key] = Snippet(marked(phrase.source, phrase.place, TAGS[len(made) % len(TAGS)]), translation, places[0], core)
+            made[key] = Snippet(marked(phrase.source, phrase.place, TAGS[len(made) % len(TAGS)]), translation,
+                                places[0], core)
     drawn = random.Random(SEED).sample(sorted(made), len(made))
     return [made[key] for key in drawn[:count]]
 
@@ -109,7 +114,8 @@ def is_right(snippet: Snippet, answer: str) -> bool:
 
 def ask(client: Daemon, pair: tuple[str, str], texts: list[str], kind: str) -> list[str]:
     body = {"source": pair[0], "target": pair[1], "format": kind}
-    return [text for chunk in chunks(texts, BATCH) for text in client.request("/translate", body | {"q": chunk})["translatedText"]]
+    return [text for chunk in chunks(texts, BATCH)
+            for text in client.request("/translate", body | {"q": chunk})["translatedText"]]
 
 
 def main() -> None:

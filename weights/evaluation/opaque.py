@@ -1,13 +1,14 @@
 """What a model copies: python3 -m weights.evaluation.opaque MODEL --data PAIRS [--flip] [--alignd build/alignd]
 
-Input: a model folder, a file of source TAB target that it was not trained on. Output: MODEL/opaque.json, which alignd reads (model/text/tokenizer.h):
+Input: a model folder, a file of source TAB target that it was not trained on. Output: MODEL/opaque.json, which alignd
+reads (model/text/tokenizer.h):
 
-    copied   symbols that are pieces of their own and come out once, and nothing else, in COPIED of the sentences into which they are put
-    word     the piece that stands for a run such as an address or a name in other letters: of WORDS the one with the best translations
-    sign     the same for emoji and symbols: of SIGNS
+    copied   symbols that are pieces of their own and come out once, and nothing else, in COPIED of the sentences into
+    which they are put word     the piece that stands for a run such as an address or a name in other letters: of WORDS
+    the one with the best translations sign     the same for emoji and symbols: of SIGNS
 
-A stand-in is measured on sentences in which the translation repeats a name: on both sides a run stands in its place, or an emoji at the end, and chrF tells how close the
-translation comes to the reference. "" is <unk>.
+A stand-in is measured on sentences in which the translation repeats a name: on both sides a run stands in its place, or
+an emoji at the end, and chrF tells how close the translation comes to the reference. "" is <unk>.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ T = TypeVar("T")
 
 
 def symbols(pieces: list[str]) -> str:
-    """The symbols that are separate pieces, with or without a blank before them. Currencies are excluded, since amounts are always opaque."""
+    """The symbols that are separate pieces, with or without a blank before them.
+    Currencies are excluded, since amounts are always opaque."""
     only = {piece.removeprefix("\u2581") for piece in pieces}
-    return "".join(sorted(one for one in only if len(one) == 1 and unicodedata.category(one) in ("Sm", "Sk", "So") and one != "\ufffd"))
+    return "".join(sorted(one for one in only if len(one) == 1 and unicodedata.category(one) in ("Sm", "Sk", "So")
+                          and one != "\ufffd"))
 
 
 def with_runs(pairs: list[tuple[str, str]], most: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -71,7 +74,8 @@ def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
     kept = []
     for symbol in candidates:
         found = translations(client, [put_in(text, symbol) for text in texts], True)
-        right = sum(one.count(symbol) == 1 and sum(unicodedata.category(c)[0] == "S" for c in one) == 1 for one in found)
+        right = sum(one.count(symbol) == 1 and sum(unicodedata.category(c)[0] == "S" for c in one) == 1
+                    for one in found)
         kept += [symbol] * (right >= COPIED * len(texts))
     return "".join(kept)
 
@@ -91,11 +95,13 @@ def write(model: Path, settings: dict) -> None:
     manifest.renew(model)
 
 
-def best(alignd: Path, model: Path, key: str, candidates: tuple[str, ...], pairs: list[tuple[str, str]]) -> tuple[str, dict[str, float]]:
+def best(alignd: Path, model: Path, key: str, candidates: tuple[str, ...],
+         pairs: list[tuple[str, str]]) -> tuple[str, dict[str, float]]:
     """The candidate with the highest chrF, of equals the first; all."""
     found = {}
     for candidate in candidates:
-        outputs = serve(alignd, model, {key: candidate}, lambda client: translations(client, [source for source, _ in pairs], False))
+        outputs = serve(alignd, model, {key: candidate},
+                        lambda client: translations(client, [source for source, _ in pairs], False))
         found[candidate] = round(scores.chrf(outputs, [target for _, target in pairs]), 2)
     return max(candidates, key=lambda candidate: found[candidate]), found
 
@@ -110,10 +116,12 @@ def main() -> None:
     words, signs = with_runs(data.read_pairs(arguments.data, arguments.flip), PAIRS)
     texts = [source.removesuffix(f" {EMOJI}") for source, _ in signs[:SENTENCES]]
     candidates = symbols(tokenizer.load(arguments.model, folder.read_config(arguments.model)["tokenizer"])[0].pieces)
-    settings = {"copied": serve(arguments.alignd, arguments.model, {}, lambda client: copied(client, candidates, texts))}
+    settings = {"copied": serve(arguments.alignd, arguments.model, {},
+                                lambda client: copied(client, candidates, texts))}
     for key, stand_ins, pairs in (("word", WORDS, words), ("sign", SIGNS, signs)):
         settings[key], found = best(arguments.alignd, arguments.model, key, stand_ins, pairs)
-        print(f"{key}: " + ", ".join(f"{candidate or '<unk>'} {chrf:.2f}" for candidate, chrf in found.items()) + f" chrF of {len(pairs)} sentences")
+        print(f"{key}: " + ", ".join(f"{candidate or '<unk>'} {chrf:.2f}" for candidate, chrf in found.items())
+              + f" chrF of {len(pairs)} sentences")
     write(arguments.model, settings)
     print(f"copied: {settings['copied'] or 'none'} of {candidates}")
 

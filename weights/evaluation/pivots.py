@@ -1,8 +1,11 @@
-"""Measures the loss of translating through a third language: python3 -m weights.evaluation.pivots --data CORPORA FIRST_MODEL SECOND_MODEL [--limit N] [--alignd build/alignd]
+"""Measures the loss of translating through a third language:
+python3 -m weights.evaluation.pivots --data CORPORA FIRST_MODEL SECOND_MODEL [--limit N] [--alignd build/alignd]
 
-Input: two model folders of which the second reads what the first writes, and the folder of all corpora, of which Multi30k's test set of 2016 is read in up to three
-languages. One daemon serves both models. A pair of languages is asked for as such and goes through both (server/api/REQUESTS.md); a round trip, back to the language it
-set out from, is asked for model by model. Output, as one table in Markdown: BLEU and chrF of what the first model wrote, and of what the second made of it.
+Input: two model folders of which the second reads what the first writes, and the folder of all corpora, of which
+Multi30k's test set of 2016 is read in up to three languages. One daemon serves both models. A pair of languages is
+asked for as such and goes through both (server/api/REQUESTS.md); a round trip, back to the language it set out from, is
+asked for model by model. Output, as one table in Markdown: BLEU and chrF of what the first model wrote, and of what the
+second made of it.
 """
 
 from __future__ import annotations
@@ -52,7 +55,8 @@ def ask(client: Daemon, way: Way, texts: list[str]) -> list[tuple[str, str]]:
     fields = {"split_sentences": False, "include": []}
     if source == target:
         between = translations(client, {"model": way.models[0], "text": texts, **fields})
-        return list(zip(between, translations(client, {"model": way.models[1], "text": between, **fields}), strict=True))
+        return list(zip(between, translations(client, {"model": way.models[1], "text": between, **fields}),
+                        strict=True))
     reply = client.request("/translate", {"source": source, "target": target, "text": texts, **fields})
     if reply.get("pivot") != list(way.models):
         sys.exit(f"asked for {source} to {target}, the daemon took {reply.get('pivot', reply['model'])}")
@@ -67,7 +71,8 @@ def translate(client: Daemon, way: Way, texts: list[str]) -> list[tuple[str, str
     parts = list(chunks(texts, BATCH))
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         answers = pool.map(lambda part: ask(client, way, part), parts)
-        return [pair for answer in tqdm(answers, total=len(parts), desc=str(way), leave=False, disable=None) for pair in answer]
+        return [pair for answer in tqdm(answers, total=len(parts), desc=str(way), leave=False, disable=None)
+                for pair in answer]
 
 
 def cells(hypotheses: list[str], references: list[str]) -> list[str]:
@@ -76,7 +81,8 @@ def cells(hypotheses: list[str], references: list[str]) -> list[str]:
 
 def table(way: Way, found: list[tuple[str, str]], between: list[str], end: list[str]) -> str:
     """found: what was written in between and at the end; between, end: the references."""
-    row = [str(way), f"{len(found):,}", *cells([pair[0] for pair in found], between), *cells([pair[1] for pair in found], end)]
+    row = [str(way), f"{len(found):,}", *cells([pair[0] for pair in found], between),
+           *cells([pair[1] for pair in found], end)]
     return "\n".join("| " + " | ".join(line) + " |" for line in (HEAD, ["---"] * len(HEAD), row))
 
 
@@ -90,7 +96,8 @@ def main() -> None:
     first, second = arguments.models
     way = way_of(folder.read_config(first), folder.read_config(second))
     texts, between, end = (lines_of(arguments.data, language, arguments.limit) for language in way.languages)
-    with daemon(arguments.alignd, first, Variant("pivots", ["--model", str(second), "--max-text-chars", "1000000"])) as url:
+    with daemon(arguments.alignd, first,
+                Variant("pivots", ["--model", str(second), "--max-text-chars", "1000000"])) as url:
         found = translate(Daemon(url, way.models[0]), way, texts)
     print(table(way, found, between, end))
 

@@ -1,16 +1,20 @@
-"""Estimated quality: python3 -m weights.evaluation.quality MODEL_FOLDER --data PAIRS [PAIRS ...] [--flip] [--alignd build/alignd]
+"""Estimated quality: python3 -m weights.evaluation.quality MODEL_FOLDER --data PAIRS [PAIRS ...] [--flip] [--alignd
+build/alignd]
 
-Input: a model folder, and text that the model was not trained on, each PAIRS a folder with valid.tsv.gz (to learn from) and test.tsv.gz (to measure on), or a
-file of source TAB target, of which every other line is learned from. The daemon translates it with its defaults. Output: MODEL_FOLDER/quality.safetensors, by which
-alignd answers `"include": ["quality"]` (model/rendering.h has the same arithmetic): two logistic regressions, of words and of sentences,
+Input: a model folder, and text that the model was not trained on, each PAIRS a folder with valid.tsv.gz (to learn from)
+and test.tsv.gz (to measure on), or a file of source TAB target, of which every other line is learned from. The daemon
+translates it with its defaults. Output: MODEL_FOLDER/quality.safetensors, by which alignd answers `"include":
+["quality"]` (model/rendering.h has the same arithmetic): two logistic regressions, of words and of sentences,
 
     words, sentence   F32 [6]    a weight for each of FEATURES, and a constant
 
 and in its metadata what was measured, which becomes a section of the model card.
 
-What is learned. A word of a translation is right if it is in the reference at its aligned place: the same word, letter case apart, is there, aligned with a source
-word at most NEAR words away; each word of the reference serves once. The alignment is the model's own, of its translation and of the reference. A sentence is right if
-three quarters of its words are and three quarters of the reference's words were found. One reference is one of many good translations: both shares are too low.
+What is learned. A word of a translation is right if it is in the reference at its aligned place: the same word, letter
+case apart, is there, aligned with a source word at most NEAR words away; each word of the reference serves once. The
+alignment is the model's own, of its translation and of the reference. A sentence is right if three quarters of its
+words are and three quarters of the reference's words were found. One reference is one of many good translations: both
+shares are too low.
 """
 
 from __future__ import annotations
@@ -66,7 +70,8 @@ def word_features(steps: Steps, words: list[list[int]]) -> ndarray:
     coverage, found = steps.alignment.sum(axis=0), numpy.zeros((len(words), len(FEATURES)))
     for row, tokens in zip(found, words):
         if tokens:
-            row[:3] = clipped(steps.log_probs[tokens], 0).sum(), steps.entropies[tokens].mean(), clipped(steps.gaps[tokens], MOST_GAP).min()
+            row[:3] = clipped(steps.log_probs[tokens],
+                              0).sum(), steps.entropies[tokens].mean(), clipped(steps.gaps[tokens], MOST_GAP).min()
         if tokens and len(coverage):
             rows = steps.alignment[tokens]
             row[3:] = coverage[rows.argmax(axis=1)].mean(), rows.max(axis=1).mean()
@@ -94,14 +99,17 @@ def steps_of(sentence: dict) -> Steps:
     own = len(sentence["source_tokens"]) - (sentence["source_tokens"][-1:] == ["</s>"])
     gaps = [gap(*step) for step in zip(sentence["tokens"], sentence["log_probs"], sentence["top_k"], strict=True)]
     rows = numpy.array(sentence["soft_alignment"])[:count]
-    return Steps(*map(numpy.array, (sentence["log_probs"], sentence["entropy"], gaps)), rows.reshape(count, -1)[:, :own] if count else numpy.zeros((0, own)))
+    return Steps(*map(numpy.array, (sentence["log_probs"], sentence["entropy"], gaps)), rows.reshape(count, -1)[:, :own]
+                 if count else numpy.zeros((0, own)))
 
 
 def tokens_of_words(tokens: list[Span], words: list[Span]) -> list[list[int]]:
-    """The tokens that have bytes of each word; one that has of none, such as a blank, belongs to the word that it stands before."""
+    """The tokens that have bytes of each word; one that has of none, such as a blank,
+    belongs to the word that it stands before."""
     found: list[list[int]] = [[] for _ in words]
     for i, (b, e) in enumerate(tokens):
-        own = [w for w, (begin, end) in enumerate(words) if begin < e and b < end] or [w for w, (_, end) in enumerate(words) if end > b][:1]
+        own = ([w for w, (begin, end) in enumerate(words) if begin < e and b < end]
+               or [w for w, (_, end) in enumerate(words) if end > b][:1])
         for w in own:
             found[w].append(i)
     return found
@@ -118,7 +126,8 @@ def words_of(sentence: dict, count: int) -> list[list[int]]:
 # ---- what is right ----
 
 def places(words: dict) -> list[float]:
-    """The source word that each target word is aligned with; for one without a link, the one in the same part of the sentence."""
+    """The source word that each target word is aligned with;
+    for one without a link, the one in the same part of the sentence."""
     found = [(i + 0.5) / len(words["target"]) * len(words["source"]) for i in range(len(words["target"]))]
     for source, target in words["alignment"]:
         found[target] = source
@@ -130,7 +139,8 @@ def right_words(ours: dict, reference: dict) -> list[bool]:
     free = dict(enumerate(zip(map(str.casefold, reference["target"]), places(reference))))
     right = []
     for word, place in zip(map(str.casefold, ours["target"]), places(ours)):
-        near = [(abs(place - other), k) for k, (same, other) in free.items() if same == word and abs(place - other) <= NEAR]
+        near = [(abs(place - other), k) for k, (same, other) in free.items() if same == word and abs(place - other)
+                <= NEAR]
         right.append(bool(near))
         if near:
             del free[min(near)[1]]
@@ -152,7 +162,8 @@ class Examples(NamedTuple):
 def fit(examples: Examples) -> ndarray:
     """Newton's method on the log-likelihood, features scaled to deviation 1, less RIDGE |w|^2 / 2 -> [features + 1]."""
     mean, scale = examples.features.mean(axis=0), examples.features.std(axis=0)
-    inputs = numpy.hstack([(examples.features - mean) / numpy.where(scale > 0, scale, 1), numpy.ones((len(examples.right), 1))])
+    inputs = numpy.hstack([(examples.features - mean) / numpy.where(scale > 0, scale, 1),
+                           numpy.ones((len(examples.right), 1))])
     w = numpy.zeros(inputs.shape[1])
     for _ in range(ROUNDS):
         p = 1 / (1 + numpy.exp(-inputs @ w))
@@ -165,16 +176,19 @@ def fit(examples: Examples) -> ndarray:
 def reliability(p: ndarray, right: ndarray) -> list[list[float]]:
     """[estimates, their mean, the share that is right] of each tenth that has any."""
     bins = numpy.minimum((p * quality_card.BINS).astype(int), quality_card.BINS - 1)
-    return [[int((bins == b).sum()), float(p[bins == b].mean()), float(right[bins == b].mean())] for b in range(quality_card.BINS) if (bins == b).any()]
+    return [[int((bins == b).sum()), float(p[bins == b].mean()), float(right[bins == b].mean())]
+            for b in range(quality_card.BINS) if (bins == b).any()]
 
 
 def area(p: ndarray, right: ndarray) -> float:
-    """Under the receiver operating characteristic: how often something right is estimated above something wrong; equal ones count half."""
+    """Under the receiver operating characteristic: how often something right is estimated above something wrong;
+    equal ones count half."""
     order, values = numpy.argsort(p, kind="stable"), numpy.sort(p)
     ranks = numpy.empty(len(p))
     ranks[order] = (numpy.searchsorted(values, values, "left") + numpy.searchsorted(values, values, "right") - 1) / 2
     positives = right.sum()
-    return float((ranks[right == 1].sum() - positives * (positives - 1) / 2) / max(positives * (len(right) - positives), 1))
+    return float((ranks[right == 1].sum() - positives * (positives - 1) / 2)
+                 / max(positives * (len(right) - positives), 1))
 
 
 def measured(regression: ndarray, examples: Examples) -> dict:
@@ -192,7 +206,8 @@ def examples_of(client: Daemon, pairs: list[tuple[str, str]]) -> tuple[Examples,
     for chunk in tqdm(list(chunks(pairs, BATCH)), desc="translations", leave=False, disable=None):
         body = {"model": client.model, "text": [a for a, _ in chunk], "split_sentences": False}
         ours = client.request("/translate", body | {"include": INCLUDE, "digits": 9})["translations"]
-        references = client.request("/attention", body | {"translation": [b for _, b in chunk], "include": ["words"]})["results"]
+        references = client.request("/attention",
+                                    body | {"translation": [b for _, b in chunk], "include": ["words"]})["results"]
         for mine, reference in zip(ours, references, strict=True):
             for sentence, other in zip(mine["sentences"], reference["sentences"]):
                 steps, right = steps_of(sentence), right_words(sentence["words"], other["words"])
@@ -227,7 +242,8 @@ def fits(model: Path, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def write(model: Path, regressions: dict[str, ndarray], report: dict) -> None:
     """regressions: words, sentence. The card's section, too."""
-    safetensors.write(model / quality_card.FILE, regressions, {"features": ", ".join(FEATURES), "report": json.dumps(report)})
+    safetensors.write(model / quality_card.FILE, regressions,
+                      {"features": ", ".join(FEATURES), "report": json.dumps(report)})
     manifest.renew(model)
     quality_card.insert(model)
 
@@ -252,13 +268,15 @@ def estimate(alignd: Path, model: Path, paths: list[Path], flip: bool, limit: in
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="a model folder")
-    parser.add_argument("--data", type=Path, nargs="+", required=True, help="folders with valid.tsv.gz and test.tsv.gz, or files of pairs")
+    parser.add_argument("--data", type=Path, nargs="+", required=True,
+                        help="folders with valid.tsv.gz and test.tsv.gz, or files of pairs")
     parser.add_argument("--flip", action="store_true", help="the second column is the source")
     parser.add_argument("--limit", type=int, help="learn from and measure on so many pairs each")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     shown = " ".join("DATA" if path.is_dir() else path.name for path in arguments.data)
-    command = f"python3 -m weights.evaluation.quality weights/{arguments.model.name} --data {shown}{' --flip' if arguments.flip else ''}"
+    command = (f"python3 -m weights.evaluation.quality weights/{arguments.model.name} --data "
+               f"{shown}{' --flip' if arguments.flip else ''}")
     command += f" --limit {arguments.limit}" if arguments.limit else ""
     estimate(arguments.alignd, arguments.model, arguments.data, arguments.flip, arguments.limit, command)
     print(quality_card.section(arguments.model))

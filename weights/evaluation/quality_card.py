@@ -1,4 +1,5 @@
-"""The model card's section on estimated quality, from what weights/evaluation/quality.py measured and left in the metadata of quality.safetensors."""
+"""The model card's section on estimated quality, from what weights/evaluation/quality.py measured and left in the
+metadata of quality.safetensors."""
 
 from __future__ import annotations
 
@@ -30,8 +31,10 @@ translations count as wrong. AUC: how often something right is estimated above s
 
 
 def cell(bin: int, curve: list[list[float]]) -> str:
-    """The share of correct estimates in each tenth. curve: [estimates, their mean, the share that is right] for each tenth that has any."""
-    return next((f"{right:.2f} of {count:,}" for count, estimate, right in curve if min(int(estimate * BINS), BINS - 1) == bin), "")
+    """The share of correct estimates in each tenth. curve:
+    [estimates, their mean, the share that is right] for each tenth that has any."""
+    return next((f"{right:.2f} of {count:,}" for count, estimate, right in curve if min(int(estimate * BINS), BINS - 1)
+                 == bin), "")
 
 
 def section(model: Path) -> str:
@@ -41,10 +44,12 @@ def section(model: Path) -> str:
     _, metadata = safetensors.read(model / FILE)
     report = json.loads(metadata["report"])
     of = report["of"]
-    rows = [[f"{bin / BINS:.1f} to {(bin + 1) / BINS:.1f}", *(cell(bin, one["curve"]) for one in of.values())] for bin in range(BINS)]
+    rows = [[f"{bin / BINS:.1f} to {(bin + 1) / BINS:.1f}", *(cell(bin, one["curve"]) for one in of.values())]
+            for bin in range(BINS)]
     return TEXT.format(
         heading=HEADING, learned=report["learned"], measured=report["measured"], command=report["command"],
-        totals="\n".join(f"| {name} | {one['right']:.3f} | {one['auc']:.3f} | {one['ece']:.3f} |" for name, one in of.items()),
+        totals="\n".join(f"| {name} | {one['right']:.3f} | {one['auc']:.3f} | {one['ece']:.3f} |"
+                         for name, one in of.items()),
         names=" | ".join(f"{name} that are right" for name in of), lines="---|" * len(of),
         curve="\n".join("| " + " | ".join(row) + " |" for row in rows))
 
@@ -54,7 +59,8 @@ def insert(model: Path) -> None:
     card, text = model / "README.md", section(model)
     if not text or not card.exists():
         return
-    parts = [part for part in card.read_text(encoding="utf-8").split("\n## ") if not part.startswith(HEADING.removeprefix("## "))]
+    parts = [part for part in card.read_text(encoding="utf-8").split("\n## ")
+             if not part.startswith(HEADING.removeprefix("## "))]
     place = next((i for i, part in enumerate(parts) if part.startswith("Training")), len(parts))
     parts.insert(place, text.removeprefix("## "))
     card.write_text("\n## ".join(parts), encoding="utf-8")

@@ -1,11 +1,13 @@
-"""The results: python3 -m weights.evaluation.results --data DIR [--table a ...] [--row NAME ...] [--work DIR] [--budget SECONDS] [--render]
+"""The results: python3 -m weights.evaluation.results --data DIR [--table a ...] [--row NAME ...] [--work DIR] [--budget
+SECONDS] [--render]
 
-Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/corpora/data.py). Output:
-weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
-(weights/training/train.py, or, where its recipe names a pair, weights/training/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of
-equal recipes share the model), exported, and decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition
-changes; one that the configuration refuses is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the
-same command.
+Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data
+(weights/corpora/data.py). Output: weights/results/TABLE.rows.json, the figures of every finished row, and
+weights/RESULTS.md, written anew after each row. A row is trained (weights/training/train.py, or, where its recipe names
+a pair, weights/training/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal
+recipes share the model), exported, and decoded by alignd; its figures are never PyTorch's. A row is made again only
+when its definition changes; one that the configuration refuses is skipped with the reason. --budget ends the command
+after so many seconds, to be taken up again by the same command.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Decoded:
     pieces: list[list[str]]
 
     def part(self, indices: list[int]) -> "Decoded":
-        return Decoded(*([side[i] for i in indices] for side in (self.sources, self.references, self.texts, self.pieces)))
+        return Decoded(*([side[i] for i in indices]
+                         for side in (self.sources, self.references, self.texts, self.pieces)))
 
 
 def _wellformed(language: str) -> Callable[[Decoded], float]:
@@ -54,7 +57,8 @@ def _wellformed(language: str) -> Callable[[Decoded], float]:
 
 
 # A formal language's score is for corpora whose targets are in it (data.Corpus.language).
-WELL_FORMED = {"well-formed logical forms %": "logical_form", "well-formed SQL %": "sql", "well-formed regexes %": "regex"}
+WELL_FORMED = {"well-formed logical forms %": "logical_form", "well-formed SQL %": "sql",
+               "well-formed regexes %": "regex"}
 
 # The key "scores" of a table.
 SCORES: dict[str, Callable[[Decoded], float]] = {
@@ -92,14 +96,16 @@ def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
     text = json.dumps(table.recipe(row), indent=1, sort_keys=True)
     general = "pair" in table.recipe(row)["training"]
     length = f"{table.definition['steps']} {table.definition['cooled']}" if general else ""
-    run = options.work / hashlib.sha256((text + length).encode()).hexdigest()[:16]  # rows of equal recipes, in any table, are one model
+    # Rows of equal recipes, in any table, are one model.
+    run = options.work / hashlib.sha256((text + length).encode()).hexdigest()[:16]
     run.mkdir(parents=True, exist_ok=True)
     recipe = run / "recipe.json"
     recipe.write_text(text, encoding="utf-8")
     print(f"table {table.name}, {row['name']}: training in {run}", flush=True)
     trainer = train_general(table, recipe, run, options) if general else train_on_corpus(recipe, run, options)
     export.export(run, run / "model", "float32", last=general)  # its end, wherever its validations found more
-    result = {"parameters": sum(p.numel() for p in trainer.model.parameters()), "seconds": round(trainer.seconds + time.process_time())}
+    result = {"parameters": sum(p.numel() for p in trainer.model.parameters()),
+              "seconds": round(trainer.seconds + time.process_time())}
     return run / "model", result | ({} if general else {"epochs": trainer.epoch})
 
 
@@ -177,7 +183,8 @@ def translated_figures(table: Table, row: dict, model: Path, options: Options) -
 
 
 def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Options) -> Figures:
-    """The aligner without a model, learned from the training pairs of `corpus` in the pieces of the model folder `pieces`."""
+    """The aligner without a model, learned from the training pairs of `corpus` in the pieces of the model folder
+    `pieces`."""
     _, source, target = folder.read(Path(table.definition["pieces"]))
     pairs = data.CORPORA[table.definition["corpus"]].read(options.data, "train")
     lexical = lexicon.Lexical([(source.encode(s), target.encode(t)) for s, t in pairs])
@@ -208,7 +215,8 @@ def aligned(gold: align.Gold, line: str, symmetry: str) -> align.Links:
 
 
 def aligner_result(row: dict, gold: dict[str, list[align.Gold]], options: Options) -> dict:
-    """weights/alignment/aligner.py, which learns from the row's pairs and the gold sets' texts together. seconds: of the processor."""
+    """weights/alignment/aligner.py, which learns from the row's pairs and the gold sets' texts together. seconds:
+    of the processor."""
     texts = [pair for pairs in gold.values() for pair in align.pairs_of(pairs)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     lines = list(aligner.align([*texts, *training_pairs(row, options.data)], "both", options.alignd.parent / "gibbs"))
@@ -239,7 +247,8 @@ def model_figures(table: Table, row: dict, options: Options) -> tuple[dict, Figu
     figures = translated_figures(table, row, model, options) if "searches" in table.definition else {}
     if "gold" in table.definition:
         reverse = Path(row["reverse"]) if "reverse" in row else None
-        rates = {name: align.measure(options.alignd, model, reverse, pairs) for name, pairs in gold_of(table, row, options.data).items()}
+        rates = {name: align.measure(options.alignd, model, reverse, pairs)
+                 for name, pairs in gold_of(table, row, options.data).items()}
         ways = [way for way in next(iter(rates.values())) if way in row.get("ways", table.definition["ways"])]
         figures |= {way: {name: found[way] for name, found in rates.items()} for way in ways}
     return result, figures
@@ -256,7 +265,8 @@ def row_result(table: Table, row: dict, options: Options) -> dict:
         return aligner_result(row, gold, options)
     if row["aligner"] == "lexical":
         return {"figures": lexical_figures(table, gold, options)}
-    return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs]) for name, pairs in gold.items()}}}
+    return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs])
+                                      for name, pairs in gold.items()}}}
 
 
 def make(table: Table, row: dict, options: Options) -> str:
@@ -279,10 +289,13 @@ def begins(name: str, beginnings: list[str] | None) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the corpora")
-    parser.add_argument("--table", action="append", help="only this one (g: all whose names begin so); may be given several times")
-    parser.add_argument("--row", action="append", help="only rows whose names begin so: two processes can make some each")
+    parser.add_argument("--table", action="append",
+                        help="only this one (g: all whose names begin so); may be given several times")
+    parser.add_argument("--row", action="append",
+                        help="only rows whose names begin so: two processes can make some each")
     parser.add_argument("--work", type=Path, default=Path("runs/results"), help="checkpoints and exported models")
-    parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be taken up again")
+    parser.add_argument("--budget", type=float, default=math.inf,
+                        help="stop after so many seconds, to be taken up again")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--render", action="store_true", help="only write RESULTS.md from the figures there are")
     arguments = parser.parse_args()
@@ -293,7 +306,8 @@ def main() -> None:
     options = Options(arguments.data, arguments.work, arguments.alignd, time.monotonic() + arguments.budget)
     for table in known:
         for row in table.rows:
-            if arguments.render or not begins(table.name, arguments.table) or not begins(row["name"], arguments.row) or table.is_finished(row):
+            if (arguments.render or not begins(table.name, arguments.table) or not begins(row["name"], arguments.row)
+                or table.is_finished(row)):
                 continue
             if time.monotonic() > options.until:
                 sys.exit("time is up; the same command goes on")

@@ -1,9 +1,10 @@
 """BLEU and chrF as sacreBLEU computes them, and what else the results count.
 
-Input: two lists of strings, detokenised hypotheses and one reference each. Output: percentages. BLEU: 13a tokenisation, cased,
-4-grams, corpus level, exponential smoothing of empty counts (Papineni et al. 2002; Post 2018). chrF: character 6-grams, beta 2, white space
-left out, corpus counts summed (Popovic 2015; chrF2 of sacreBLEU). `tokenised_bleu` takes the words as they stand between spaces, which is what
-multi-bleu.perl does and what the published figures on Multi30k are.
+Input: two lists of strings, detokenised hypotheses and one reference each. Output: percentages. BLEU: 13a tokenisation,
+cased, 4-grams, corpus level, exponential smoothing of empty counts (Papineni et al. 2002; Post 2018). chrF: character
+6-grams, beta 2, white space left out, corpus counts summed (Popovic 2015; chrF2 of sacreBLEU). `tokenised_bleu` takes
+the words as they stand between spaces, which is what multi-bleu.perl does and what the published figures on Multi30k
+are.
 """
 
 from __future__ import annotations
@@ -109,16 +110,20 @@ def unknown_rate(pieces: list[list[str]], unknown: str = "<unk>") -> float:
 
 
 def by_length(sources: list[str], edges: list[int]) -> dict[str, list[int]]:
-    """Sentences by the number of source words: "1-10" -> indices, for edges [10, 20, ...]; the last bucket is open ("21-")."""
+    """Sentences by the number of source words: "1-10" -> indices, for edges [10, 20, ...];
+    the last bucket is open ("21-")."""
     buckets: dict[str, list[int]] = {}
     for low, high in zip([1] + [edge + 1 for edge in edges], [*edges, None]):
         name = f"{low}-{high if high else ''}"
-        buckets[name] = [i for i, source in enumerate(sources) if low <= len(source.split()) and (not high or len(source.split()) <= high)]
+        buckets[name] = [i for i, source in enumerate(sources) if low <= len(source.split())
+                         and (not high or len(source.split()) <= high)]
     return buckets
 
 
-def aer(predicted: list[set[tuple[int, int]]], sure: list[set[tuple[int, int]]], possible: list[set[tuple[int, int]]]) -> float:
-    """Alignment error rate (Och and Ney 2003) over all sentences, 0..100; sure links are possible ones whether listed there or not."""
+def aer(predicted: list[set[tuple[int, int]]], sure: list[set[tuple[int, int]]],
+        possible: list[set[tuple[int, int]]]) -> float:
+    """Alignment error rate (Och and Ney 2003) over all sentences, 0..100;
+    sure links are possible ones whether listed there or not."""
     in_sure = sum(len(a & s) for a, s in zip(predicted, sure, strict=True))
     in_possible = sum(len(a & (p | s)) for a, s, p in zip(predicted, sure, possible, strict=True))
     size = sum(map(len, predicted)) + sum(map(len, sure))

@@ -1,12 +1,16 @@
-"""How searches behave: python3 -m weights.evaluation.searches MODEL_FOLDER --data DIR [--corpus NAME] [--sentences 1000] [--alignd build/alignd]
+"""How searches behave: python3 -m weights.evaluation.searches MODEL_FOLDER --data DIR [--corpus NAME] [--sentences
+1000] [--alignd build/alignd]
 
-Input: an exported model folder, the first sentences of a split, and the program, of which it starts a daemon. Prints two tables.
+Input: an exported model folder, the first sentences of a split, and the program, of which it starts a daemon. Prints
+two tables.
 
-Search: for each strategy BLEU, the length of its translations over that of the references (13a tokens), the share of sentences whose
-log-probability is below that of the best translation there is (search errors, Stahlberg and Byrne 2019; of those sentences for which exact
-search has proven its optimum), the share of empty translations, and the mean log-probability. Exact search knows no length penalty here.
+Search: for each strategy BLEU, the length of its translations over that of the references (13a tokens), the share of
+sentences whose log-probability is below that of the best translation there is (search errors, Stahlberg and Byrne 2019;
+of those sentences for which exact search has proven its optimum), the share of empty translations, and the mean
+log-probability. Exact search knows no length penalty here.
 
-Outputs: what each `include` takes from the throughput, from the CPU time that the daemon needs for the same translations.
+Outputs: what each `include` takes from the throughput, from the CPU time that the daemon needs for the same
+translations.
 """
 
 from __future__ import annotations
@@ -63,16 +67,19 @@ class Found:
 
 
 def translate(client: Daemon, texts: list[str], fields: dict, name: str) -> list[Found]:
-    """Texts are sentences: none is split. Requests with a seed get one each, so that no two sentences draw the same numbers."""
+    """Texts are sentences: none is split.
+    Requests with a seed get one each, so that no two sentences draw the same numbers."""
     def ask(number: int, chunk: list[str]) -> list[Found]:
         seed = {"seed": fields["seed"] + number} if "seed" in fields else {}
         body = {"model": client.model, "text": chunk, "split_sentences": False, "include": [], **fields, **seed}
         replies = client.request("/translate", body)["translations"]
-        return [Found(t["text"], sum(s["log_prob"] for s in t["sentences"]), all(s.get("optimal", False) for s in t["sentences"])) for t in replies]
+        return [Found(t["text"], sum(s["log_prob"] for s in t["sentences"]),
+                      all(s.get("optimal", False) for s in t["sentences"])) for t in replies]
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
         parts = list(chunks(texts, BATCH))
-        return [found for part in tqdm(pool.map(ask, range(len(parts)), parts), total=len(parts), desc=name, leave=False, disable=None) for found in part]
+        return [found for part in tqdm(pool.map(ask, range(len(parts)), parts), total=len(parts), desc=name,
+                                       leave=False, disable=None) for found in part]
 
 
 def length_ratio(hypotheses: list[str], references: list[str]) -> float:
@@ -85,13 +92,17 @@ def search_errors(found: list[Found], exact: list[Found]) -> str:
     """Share of the sentences with a proven optimum for which this one is worse, 0..100; -: exact is empty."""
     if not exact:
         return "-"
-    return f"{scores.share(ours.log_prob < best.log_prob - TOLERANCE for ours, best in zip(found, exact, strict=True) if best.proven):.1f}"
+    errors = scores.share(ours.log_prob < best.log_prob - TOLERANCE
+                          for ours, best in zip(found, exact, strict=True) if best.proven)
+    return f"{errors:.1f}"
 
 
 def search_row(name: str, found: list[Found], exact: list[Found], references: list[str]) -> str:
     texts = [f.text for f in found]
-    cells = [name, f"{scores.bleu(texts, references):.2f}", f"{length_ratio(texts, references):.3f}", f"{search_errors(found, exact)}",
-             f"{scores.share(not text.strip() for text in texts):.1f}", f"{statistics.mean(f.log_prob for f in found):.2f}"]
+    cells = [name, f"{scores.bleu(texts, references):.2f}", f"{length_ratio(texts, references):.3f}",
+             f"{search_errors(found, exact)}",
+             f"{scores.share(not text.strip() for text in texts):.1f}",
+             f"{statistics.mean(f.log_prob for f in found):.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -137,7 +148,8 @@ def output_table(client: Daemon, sources: list[str], repeats: int) -> None:
                 times.setdefault((name, strategy), []).append(seconds)
     median = {key: statistics.median(values) for key, values in times.items()}
     for name in OUTPUTS:
-        cells = [f"{100 * (median['tokens', strategy] / median[name, strategy] - 1):+.1f}" for strategy in ("greedy", "beam")]
+        cells = [f"{100 * (median['tokens', strategy] / median[name, strategy] - 1):+.1f}"
+                 for strategy in ("greedy", "beam")]
         print(f"| {name} | {cells[0]} | {cells[1]} |")
 
 
@@ -146,14 +158,17 @@ def main() -> None:
     add_arguments(parser)
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--exact-steps", type=int, default=20000, help="decoder steps of an exact search, at most; 0: none")
+    parser.add_argument("--exact-steps", type=int, default=20000,
+                        help="decoder steps of an exact search, at most; 0: none")
     parser.add_argument("--repeats", type=int, default=5, help="of each measurement of time; 0: none")
     arguments = parser.parse_args()
     pairs = data.CORPORA[arguments.corpus].read(arguments.data, arguments.split, arguments.flip)[:arguments.sentences]
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     name = json.loads((arguments.model / "config.json").read_text())["name"]
-    print(f"{name}, {arguments.split}: the first {len(pairs)} sentences; exact search of up to {arguments.exact_steps} steps")
-    with daemon(arguments.alignd, arguments.model, Variant("float32", ["--exact-steps", str(max(1, arguments.exact_steps))])) as url:
+    print(f"{name}, {arguments.split}: the first {len(pairs)} sentences; exact search of up to {arguments.exact_steps} "
+          f"steps")
+    with daemon(arguments.alignd, arguments.model,
+                Variant("float32", ["--exact-steps", str(max(1, arguments.exact_steps))])) as url:
         client = Daemon(url, name)
         search_table(client, sources, references, arguments.exact_steps > 0)
         if arguments.repeats:

@@ -1,19 +1,21 @@
 """The definitions of weights/results, their figures, and RESULTS.md, which shows both.
 
-A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
-scores and searches, or gold and ways (alignments; of the gold sets those of the row's languages), or all of them. test: a corpus whose test set is
-translated instead of that of the training; joined: N, the first score also of pairs of its sentences of at most N words, put together. Of general
-models (training.pair) also steps, and cooled: in so many of them, the last ones, the learning rate falls; head_pairs: a head is trained on so many.
-A row: name and
+A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in
+weights/recipes), rows, and either scores and searches, or gold and ways (alignments; of the gold sets those of the
+row's languages), or all of them. test: a corpus whose test set is translated instead of that of the training; joined:
+N, the first score also of pairs of its sentences of at most N words, put together. Of general models (training.pair)
+also steps, and cooled: in so many of them, the last ones, the learning rate falls; head_pairs: a head is trained on so
+many. A row: name and
     set      {"section.key": value} changes to the recipe
     of       another row whose model this one decodes with
     request  more fields of its requests
     test     as the table's
     head     true: gets an alignment head (weights/alignment/align_head.py) when it is trained
     model, reverse   finished model folders instead of training (alignments)
-    aligner  "diagonal", "lexical" or "gibbs" (weights/alignment/aligner.py) instead of a model (alignments); gibbs: with
-             pair, sources   the language pair, and the names of its sources (weights/corpora/sources.tsv); without names: all of them
-             most            pairs of each source; without: all
+    aligner  "diagonal", "lexical" or "gibbs" (weights/alignment/aligner.py) instead of a model (alignments); gibbs:
+    with
+             pair, sources   the language pair, and the names of its sources (weights/corpora/sources.tsv); without
+             names: all of them most            pairs of each source; without: all
     quoted   figures that somebody else has published instead of our own; the row's name says who
 """
 
@@ -72,8 +74,10 @@ class Table:
 
     def digest(self, row: dict) -> str:
         """A digest of everything that the row's figures depend on."""
-        parts = [self.definition.get(key) for key in ("scores", "searches", "by_length")] + [self.gold(row), self.definition.get("ways")]
-        parts += [self.definition[key] for key in ("test", "joined", "steps", "cooled", "head_pairs") if key in self.definition]
+        parts = [self.definition.get(key)
+                 for key in ("scores", "searches", "by_length")] + [self.gold(row), self.definition.get("ways")]
+        parts += [self.definition[key] for key in ("test", "joined", "steps", "cooled", "head_pairs")
+                  if key in self.definition]
         text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -144,16 +148,20 @@ def describe(table: Table) -> str:
     encoder, training = recipe["encoder"], recipe["training"]
     if general := "pair" in training:
         training = broad.DEFAULTS | training
-        budget = f"{table.definition['steps']:,} updates, in the last {table.definition['cooled']:,} of which the learning rate falls"
+        budget = (f"{table.definition['steps']:,} updates, in the last {table.definition['cooled']:,} of which the "
+                  f"learning rate falls")
     else:
         budget = f"at most {training['epochs']} epochs of {training['corpus']}"
-    start = f", embeddings of deviation {training['embedding_deviation']} at first" if "embedding_deviation" in training and not general else ""
+    start = (f", embeddings of deviation {training['embedding_deviation']} at first"
+             if "embedding_deviation" in training and not general else "")
     if encoder.get("type") == "transformer":
         kind = f"{encoder['heads']} heads, feed-forward {encoder['filter']}"
     else:
         kind = encoder["cell"].upper() + (", bidirectional" if encoder.get("bidirectional", True) else "")
-    return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {kind}, embeddings {encoder['embedding']}, "
-            f"decoder {recipe['decoder']['hidden']}, {'one vocabulary' if general else 'vocabularies'} of {training['vocabulary'] or 'all words'}; "
+    return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} "
+            f"{kind}, embeddings {encoder['embedding']}, "
+            f"decoder {recipe['decoder']['hidden']}, {'one vocabulary' if general else 'vocabularies'} of "
+            f"{training['vocabulary'] or 'all words'}; "
             f"{budget}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
 
 
@@ -163,10 +171,12 @@ def render_table(table: Table) -> str:
     markdown = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
     command = f"    python3 -m weights.evaluation.results --data DIR --table {table.name}"
     sentence = definition.get("sentence") or "(What this shows is written once the rows are complete.)"
-    return "\n\n".join(part for part in (f"## {table.name}. {definition['title']}", definition["text"], describe(table), command,
-                                         "\n".join(markdown), sentence) if part)
+    return "\n\n".join(part for part in (f"## {table.name}. {definition['title']}", definition["text"], describe(table),
+                                         command, "\n".join(markdown), sentence) if part)
 
 
 def render(tables: list[Table], path: Path) -> None:
-    head = HEAD.format(command="python3 -m weights.evaluation.results --data DIR --table g1         # one table; this one trains nothing")
+    head = HEAD.format(
+        command=("python3 -m weights.evaluation.results --data DIR --table g1         # one table; this one trains "
+                 "nothing"))
     path.write_text("\n\n".join([head.rstrip(), *map(render_table, tables)]) + "\n", encoding="utf-8")

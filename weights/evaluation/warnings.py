@@ -1,8 +1,10 @@
-"""How often alignd warns, rightly and wrongly: python3 -m weights.evaluation.warnings MODEL_FOLDER [MODEL_FOLDER ...] --data CORPORA [--limit N]
+"""How often alignd warns, rightly and wrongly: python3 -m weights.evaluation.warnings MODEL_FOLDER [MODEL_FOLDER ...]
+--data CORPORA [--limit N]
 
-Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`, the share of held-out sentences in a model's
-own language and in others that are suspected, by length in bytes; `unknown` of the first; `shortened` of the model's own translations of single sentences, and of
-references that it is forced through, whole, without what follows their last comma, and with their second half gone.
+Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`,
+the share of held-out sentences in a model's own language and in others that are suspected, by length in bytes;
+`unknown` of the first; `shortened` of the model's own translations of single sentences, and of references that it is
+forced through, whole, without what follows their last comma, and with their second half gone.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def texts_of(root: Path, language: str, limit: int | None) -> list[str]:
 def answers(client: Daemon, texts: list[str]) -> list[set[str]]:
     """The codes of the warnings about each. They do not depend on the translation, of which one token is enough."""
     body = {"model": client.model, "strategy": "greedy", "max_length": 1, "include": []}
-    return [codes(answer) for chunk in chunks(texts, BATCH) for answer in client.request("/translate", body | {"text": chunk})["translations"]]
+    return [codes(answer) for chunk in chunks(texts, BATCH)
+            for answer in client.request("/translate", body | {"text": chunk})["translations"]]
 
 
 def codes(answer: dict) -> set[str]:
@@ -59,14 +62,18 @@ def row(*cells: str) -> str:
 
 def of_languages(clients: dict[Daemon, str], root: Path, limit: int | None) -> list[str]:
     """clients: and the languages that their models read."""
-    spans = [f"under {end}" if begin == 0 else f"{begin} to {end - 1}" if end < 1 << 30 else f"{begin} and more" for begin, end in LENGTHS]
-    lines = [row("model reads", "text", "sentences", *(f"{span} bytes: % suspected" for span in spans), "% unknown"), "|" + "---|" * (len(spans) + 4)]
+    spans = [f"under {end}" if begin == 0 else f"{begin} to {end - 1}" if end < 1 << 30 else f"{begin} and more"
+             for begin, end in LENGTHS]
+    lines = [row("model reads", "text", "sentences", *(f"{span} bytes: % suspected" for span in spans), "% unknown"),
+             "|" + "---|" * (len(spans) + 4)]
     texts = {language: texts_of(root, language, limit) for language in NAMES}
     for client, reads in tqdm(clients.items(), leave=False, disable=None):
         for language in sorted(NAMES, key=lambda language: language != reads):
             found = answers(client, texts[language])
-            by_length = [[one for one, text in zip(found, texts[language]) if begin <= len(text.encode()) < end] for begin, end in LENGTHS]
-            lines.append(row(NAMES.get(reads, reads), NAMES[language], f"{len(found):,}", *(share(one, "language") for one in by_length),
+            by_length = [[one for one, text in zip(found, texts[language]) if begin <= len(text.encode()) < end]
+                         for begin, end in LENGTHS]
+            lines.append(row(NAMES.get(reads, reads), NAMES[language], f"{len(found):,}",
+                             *(share(one, "language") for one in by_length),
                              share(found, "unknown") if language == reads else ""))
     return lines
 
@@ -91,7 +98,8 @@ def without_last_clause(pairs: Pairs) -> Pairs:
 def forced(client: Daemon, pairs: Pairs) -> list[set[str]]:
     found = []
     for chunk in chunks(pairs, BATCH // 2):
-        body = {"model": client.model, "text": [a for a, _ in chunk], "translation": [b for _, b in chunk], "split_sentences": False, "include": []}
+        body = {"model": client.model, "text": [a for a, _ in chunk], "translation": [b for _, b in chunk],
+                "split_sentences": False, "include": []}
         found += [codes(result) for result in client.request("/attention", body)["results"]]
     return found
 
@@ -103,15 +111,19 @@ def of_omissions(client: Daemon, model: Path, root: Path, limit: int | None) -> 
     pair = "-".join(languages[::-1] if flip else languages)
     sets: dict[str, Callable[[], Pairs]] = {
         "Tatoeba": lambda: data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz", flip)[:limit],
-        "two sentences of Tatoeba": lambda: two_at_a_time(data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz", flip)[:2 * (limit or 1000)]),
+        "two sentences of Tatoeba": lambda: two_at_a_time(data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz",
+                                                                          flip)[:2 * (limit or 1000)]),
         "Flores": lambda: data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz", flip)[:limit]}
     longest = CHARACTERS * config["limits"]["max_source_tokens"]
     lines = []
     for name, read in sets.items():
         pairs = [(a, b) for a, b in read() if len(a) <= longest and len(b.split()) > 1]
-        own = [codes(answer) for chunk in chunks(pairs, BATCH) for answer in client.request("/translate", {"model": client.model, "text": [a for a, _ in chunk]})["translations"]]
+        own = [codes(answer) for chunk in chunks(pairs, BATCH)
+               for answer in client.request("/translate",
+                                            {"model": client.model, "text": [a for a, _ in chunk]})["translations"]]
         clauses = without_last_clause(pairs)
-        cells = [f"{sum('shortened' in one for one in own)}"] + [share(forced(client, some), "shortened") for some in (pairs, clauses, halves(pairs))]
+        cells = [f"{sum('shortened' in one for one in own)}"] + [share(forced(client, some), "shortened")
+                                                                 for some in (pairs, clauses, halves(pairs))]
         lines.append(row(config["name"], name, f"{len(pairs):,}", *cells[:2], f"{len(clauses):,}", *cells[2:]))
     return lines
 
@@ -125,10 +137,13 @@ def main() -> None:
     arguments = parser.parse_args()
     configs = [folder.read_config(model) for model in arguments.models]
     flags = [flag for model in arguments.models[1:] for flag in ("--model", str(model))]
-    with daemon(arguments.alignd, arguments.models[0], Variant("warnings", [*flags, "--max-text-chars", "1000000"])) as url:
+    with daemon(arguments.alignd, arguments.models[0],
+                Variant("warnings", [*flags, "--max-text-chars", "1000000"])) as url:
         clients = [Daemon(url, config["name"]) for config in configs]
-        print("\n".join(of_languages({client: config["source"] for client, config in zip(clients, configs)}, arguments.data, arguments.limit)), flush=True)
-        print("\n" + row("model", "source", "texts", "own translations: warned", "references: % warned", "with a last clause", "without it: % warned", "first half alone: % warned")
+        print("\n".join(of_languages({client: config["source"] for client, config in zip(clients, configs)},
+                                     arguments.data, arguments.limit)), flush=True)
+        print("\n" + row("model", "source", "texts", "own translations: warned", "references: % warned",
+                         "with a last clause", "without it: % warned", "first half alone: % warned")
               + "\n|" + "---|" * 8)
         for client, model in zip(clients, arguments.models):
             print("\n".join(of_omissions(client, model, arguments.data, arguments.limit)), flush=True)

@@ -11,7 +11,8 @@ PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def balanced(text: str) -> bool:
-    """Every bracket is closed by its own kind, in order; there is at least one word. Brackets may be part of a word ("MAX(")."""
+    """Every bracket is closed by its own kind, in order; there is at least one word.
+    Brackets may be part of a word ("MAX(")."""
     open_brackets: list[str] = []
     for character in text:
         if character in PAIRS.values():
@@ -22,7 +23,8 @@ def balanced(text: str) -> bool:
 
 
 def logical_form(text: str) -> bool:
-    """Prolog style (`answer ( A , ... )`) or lambda calculus (`( lambda $0 e ... )`, or one entity): balanced, and no bracket pair is empty."""
+    """Prolog style (`answer ( A , ... )`) or lambda calculus (`( lambda $0 e ... )`, or one entity):
+    balanced, and no bracket pair is empty."""
     words = text.split()
     return balanced(text) and not any((a, b) == ("(", ")") for a, b in zip(words, words[1:]))
 
@@ -64,9 +66,11 @@ def _reads(read: Callable[[_Reader], None], words: list[str]) -> bool:
     return True
 
 
-# SQL as in geoquery: SELECT [DISTINCT] items FROM tables [WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...] [LIMIT n] ;
+# SQL as in geoquery: SELECT [DISTINCT] items FROM tables [WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...] [LIMIT
+# n] ;
 
-KEYWORDS = {"SELECT", "DISTINCT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "LIKE", "IS", "NULL", "GROUP", "ORDER", "BY", "HAVING", "LIMIT", "AS",
+KEYWORDS = {"SELECT", "DISTINCT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "LIKE", "IS", "NULL", "GROUP", "ORDER",
+            "BY", "HAVING", "LIMIT", "AS",
             "DESC", "ASC", "BETWEEN", "ON", "JOIN", "INNER", "LEFT", "OUTER", "UNION", "EXISTS", "ALL"}
 FUNCTIONS = ("MAX", "MIN", "SUM", "COUNT", "AVG")
 COMPARISONS = ("=", "<", ">", "<=", ">=", "<>", "!=", "LIKE", "IN")
@@ -184,7 +188,8 @@ def sql(text: str) -> bool:
     return balanced(text) and text.count('"') % 2 == 0 and _reads(_statement, _sql_words(text))
 
 
-# Regular expressions as in nl-rx: union |, intersection &, complement ~, concatenation, repetition + * ? and { n , [m] }, \\ b
+# Regular expressions as in nl-rx: union |, intersection &, complement ~, concatenation, repetition + * ? and { n , [m]
+# }, \\ b
 
 ATOMS = (".", "<VOW>", "<NUM>", "<LET>", "<CAP>", "<LOW>", "<M0>", "<M1>", "<M2>", "<M3>", "A-Z", "a-z", "0-9")
 

@@ -1,7 +1,8 @@
 """The attention of the heads of the golden transformers, by PyTorch: heads.json beside golden.json in each such folder.
 
-Input: folders written by weights.golden. Output: {"sentences": [{"encoder": [layer][head][m][m], "decoder": [layer][head][n][n], "cross":
-[layer][head][n][m]}]} of the first sentences of golden.json and their forced targets, </s> at the end (n tokens); what a model has not is left out.
+Input: folders written by weights.golden. Output: {"sentences": [{"encoder": [layer][head][m][m], "decoder":
+[layer][head][n][n], "cross": [layer][head][n][m]}]} of the first sentences of golden.json and their forced targets,
+</s> at the end (n tokens); what a model has not is left out.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def write(case: Path) -> bool:
         return False
     sides = tokenizer.load(case, model.config["tokenizer"])
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"][:SENTENCES]
-    values = [heads_of(model, copies.source_of(s["text"], *sides, model.config), s["forced"]["tokens"]) for s in sentences]
+    values = [heads_of(model, copies.source_of(s["text"], *sides, model.config), s["forced"]["tokens"])
+              for s in sentences]
     lines = ",\n".join(json.dumps(value, separators=(",", ":")) for value in values)
     (case / "heads.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
     return True

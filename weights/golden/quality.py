@@ -1,8 +1,9 @@
-"""Golden values of estimated quality: tests/data/golden_quality.json, written by weights.golden, read by tests/model/test_quality.c.
+"""Golden values of estimated quality: tests/data/golden_quality.json, written by weights.golden,
+read by tests/model/test_quality.c.
 
-{"words", "sentence": regressions [6], "cases": [{"source": m, "ended", "tokens" [n], "end": id of </s>, "log_probs", "entropies" [s],
-"alternatives" [s][..][token, log-probability], "alignment" [n][m + 1] (the last column </s>), "ranges" [n][first word, end], "count" of words,
-"quality": {"sentence", "words"}}]}
+{"words", "sentence": regressions [6], "cases": [{"source": m, "ended", "tokens" [n], "end": id of </s>, "log_probs",
+"entropies" [s], "alternatives" [s][..][token, log-probability], "alignment" [n][m + 1] (the last column </s>), "ranges"
+[n][first word, end], "count" of words, "quality": {"sentence", "words"}}]}
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ SENTENCE = numpy.array([0.03125, -0.25, 0.03125, 2, 0.75, 1.5])
 
 
 def alternatives(random: numpy.random.Generator, token: int) -> list[list]:
-    """The best tokens of a step, best first; the chosen token may be any of them or another one. If there is only one, it is that one."""
+    """The best tokens of a step, best first; the chosen token may be any of them or another one.
+    If there is only one, it is that one."""
     others = [int(other) for other in random.permutation(range(3, 40)) if other != token][:BEST]
     count = 1 if random.random() < 0.1 else BEST
     found = others[:count]
@@ -45,15 +47,18 @@ def case(random: numpy.random.Generator, target: int, source: int, ended: bool) 
     tokens = [int(token) for token in random.integers(3, 40, target)]
     chosen = tokens + [END] * ended
     best = [alternatives(random, token) for token in chosen]
-    log_probs = [dict(map(tuple, step)).get(token, -60.0 if i == 1 else float(numpy.round(step[-1][1] - 1, 4))) for i, (token, step) in enumerate(zip(chosen, best))]
+    log_probs = [dict(map(tuple, step)).get(token, -60.0 if i == 1 else float(numpy.round(step[-1][1] - 1, 4)))
+                 for i, (token, step) in enumerate(zip(chosen, best))]
     rows = numpy.round(random.dirichlet(numpy.full(source + 1, 0.3), target), 4)
     entropies = numpy.round(random.exponential(1, len(chosen)), 4)
     words = ranges(random, target)
     count = max((end for _, end in words), default=0)
-    gaps = [quality.gap(token, value, [{"token": other, "log_prob": p} for other, p in step]) for token, value, step in zip(chosen, log_probs, best)]
+    gaps = [quality.gap(token, value, [{"token": other, "log_prob": p} for other, p in step])
+            for token, value, step in zip(chosen, log_probs, best)]
     steps = Steps(numpy.array(log_probs), entropies, numpy.array(gaps), rows[:, :-1].reshape(target, source))
     of_words = [[i for i, (first, end) in enumerate(words) if first <= word < end] for word in range(count)]
-    return {"source": source, "ended": ended, "tokens": tokens, "end": END, "log_probs": log_probs, "entropies": entropies.tolist(), "alternatives": best,
+    return {"source": source, "ended": ended, "tokens": tokens, "end": END, "log_probs": log_probs,
+            "entropies": entropies.tolist(), "alternatives": best,
             "alignment": rows.tolist(), "ranges": words, "count": count,
             "quality": {"sentence": float(quality.probability(SENTENCE, quality.sentence_features(steps))),
                         "words": quality.probability(WORDS, quality.word_features(steps, of_words)).tolist()}}

@@ -1,21 +1,25 @@
 """Golden values: python3 -m weights.golden.values tests/golden
 
-Input: the tiny vocabularies in tests/data. Output: one model folder a case (random weights, a few hundred to a few thousand of them) with
-golden.json beside its config.json: what PyTorch computes at every joint for a handful of sentences, each alone. The C tests
-compare against it: floats within a stated tolerance, tokens exactly. To keep both clear of rounding, a case takes the first seed whose
-searches never choose between two candidates closer than MIN_MARGIN, and whose log-probabilities in float32 are those in float64.
+Input: the tiny vocabularies in tests/data. Output: one model folder a case (random weights, a few hundred to a few
+thousand of them) with golden.json beside its config.json: what PyTorch computes at every joint for a handful of
+sentences, each alone. The C tests compare against it: floats within a stated tolerance, tokens exactly. To keep both
+clear of rounding, a case takes the first seed whose searches never choose between two candidates closer than
+MIN_MARGIN, and whose log-probabilities in float32 are those in float64.
 
 golden.json: {"sentences": [{
-  "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy),
-  "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
-  "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
-           (log_probs in the first DISTRIBUTIONS sentences; state of a transformer: what the step added, of self-attention k and v of each layer),
+  "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy), "annotations"
+  [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or
+  h, c][H], "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O],
+  "log_probs" [V]}]
+           (log_probs in the first DISTRIBUTIONS sentences; state of a transformer: what the step added, of
+           self-attention k and v of each layer),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
   "exact": {"max_length", "length_penalty", "hypotheses": the same, with "attention"},
   "sample": [{"seed", "temperature", "top_k", "top_p", "hypotheses": the same}],
   "forced": {"tokens", "log_probs", "ended", "attention"},
-  "alignment_keys" [T][A], "soft_alignment" [n + 1][T] of the forced target and its </s> (models with an alignment head)}]}
+  "alignment_keys" [T][A], "soft_alignment" [n + 1][T] of the forced target and its </s> (models with an alignment
+  head)}]}
 """
 
 from __future__ import annotations
@@ -44,22 +48,27 @@ from ..model.tokenizer import BOS, EOS, UNK, Tokenizer, load
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
 BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
-EXACT, EXACT_LENGTHS = {"n_best": 2, "length_penalty": 0.3}, (3, 4, 2)  # the first length with which nothing is a near-tie
+# The first length with which nothing is a near-tie.
+EXACT, EXACT_LENGTHS = {"n_best": 2, "length_penalty": 0.3}, (3, 4, 2)
 SAMPLES, SAMPLINGS = 3, (Sampling(0.7, 0, 1.0), Sampling(1.0, 8, 0.9))
 DISTRIBUTIONS = 2
 MIN_MARGIN = 5e-4
 MIN_DRAW_MARGIN = 1e-4
 MAX_ROUNDING = 5e-6
+# In tests/data, by the type of the tokenizer.
 VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny.en.words", "tiny.fr.words"),
-                "characters": ("tiny.en.characters", "tiny.fr.characters")}  # in tests/data, by the type of the tokenizer
+                "characters": ("tiny.en.characters", "tiny.fr.characters")}
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5,
+         "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
          "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
 # Gains of a transformer's stack, whose norms pass on differences between inputs only if their gains are not near zero.
-BLOCK_GAINS = {"embedding": 0.7, "positions": 1.0, "query.weight": 2.5, "key.weight": 2.5, "cross.output.weight": 0.8, "filter.output.weight": 1.0,
-               "self.output.weight": 1.7, "average.output.weight": 1.7, "output.weight": 2.5, ".weight": 1.7, "norm.gain": 0.3, "norm.shift": 0.15, "": 0.2}
+BLOCK_GAINS = {"embedding": 0.7, "positions": 1.0, "query.weight": 2.5, "key.weight": 2.5, "cross.output.weight": 0.8,
+               "filter.output.weight": 1.0,
+               "self.output.weight": 1.7, "average.output.weight": 1.7, "output.weight": 2.5, ".weight": 1.7,
+               "norm.gain": 0.3, "norm.shift": 0.15, "": 0.2}
 BLOCK_CENTRES = {"norm.gain": 1.0}
 
 
@@ -74,14 +83,15 @@ def _row(table: dict[str, float], name: str) -> float:
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
-    """Weights large enough that the gates, the attention and the choices move from step to step, with recurrences tame enough that
-    rounding errors die away instead of growing. <s> is never chosen, <unk> only where it is a word."""
+    """Weights large enough that the gates, the attention and the choices move from step to step, with recurrences tame
+    enough that rounding errors die away instead of growing. <s> is never chosen, <unk> only where it is a word."""
     tensors = {}
     for name, parameter in model.named_tensors().items():
         shape = tuple(parameter.shape)
         in_stack = _stack(model.config, name)
         gain = _row(BLOCK_GAINS if in_stack else GAINS, name) / (shape[-1] ** 0.5 if ".weight" in name else 1)
-        tensors[name] = (_row(BLOCK_CENTRES, name) * in_stack + gain * random.standard_normal(shape)).astype(numpy.float32)
+        tensors[name] = (_row(BLOCK_CENTRES, name) * in_stack
+                         + gain * random.standard_normal(shape)).astype(numpy.float32)
     if "output.bias" in tensors:
         tensors["output.bias"][[UNK, BOS]] = -8
         if model.config["tokenizer"]["type"] == "words":
@@ -115,7 +125,8 @@ def ends_apart(model: Model, sources: list[Source]) -> bool:
     for below, above in zip(thresholds, thresholds[1:]):
         ends = [next((t for t, gap in enumerate(row) if gap <= below), None) for row in gaps]
         ended = [t for t in ends if t is not None]
-        if len(set(ended)) > 2 and len(ended) > 3 and sum(t is None or t > 1 for t in ends) > 4 and above - below > best:
+        if (len(set(ended)) > 2 and len(ended) > 3 and sum(t is None or t > 1 for t in ends) > 4
+            and above - below > best):
             best, bias = above - below, (above + below) / 2
     with torch.no_grad():
         model.output.bias[EOS] += bias
@@ -124,12 +135,14 @@ def ends_apart(model: Model, sources: list[Source]) -> bool:
 
 def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hypothesis]]]:
     words = [source.words]
-    return search.greedy(model, [source.ids], words=words)[0], [search.beam(model, [source.ids], *beam, words=words)[0] for beam in BEAMS]
+    return search.greedy(model, [source.ids], words=words)[0], [search.beam(model, [source.ids], *beam, words=words)[0]
+                                                                for beam in BEAMS]
 
 
 def _exact(model: Model, source: Source) -> tuple[int, list[Hypothesis]]:
     """The first of EXACT_LENGTHS with which nothing is a near-tie, and what is found."""
-    found = ((longest, search.exact(model, source.ids, longest, **EXACT, words=source.words)) for longest in EXACT_LENGTHS)
+    found = ((longest, search.exact(model, source.ids, longest, **EXACT, words=source.words))
+             for longest in EXACT_LENGTHS)
     return next((longest, hypotheses) for longest, hypotheses in found if hypotheses[0].margin > MIN_MARGIN)
 
 
@@ -138,7 +151,8 @@ def _sample(model: Model, source: Source, way: Sampling) -> dict:
     for seed in count(1):
         samples = sampling.sample(model, source.ids, SAMPLES, way, seed, source.words)
         if samples[0].margin > MIN_DRAW_MARGIN:
-            return {"seed": seed, **vars(way), "hypotheses": [_hypothesis(h, score=rounded(h.score(1.0))) for h in samples]}
+            return {"seed": seed, **vars(way),
+                    "hypotheses": [_hypothesis(h, score=rounded(h.score(1.0))) for h in samples]}
         way = replace(way, top_k=way.top_k + (way.top_k > 0))
     raise AssertionError("unreachable: count() does not end")
 
@@ -153,15 +167,18 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 
 
 def interesting(model: Model, sources: list[Source]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
-    models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary does not have."""
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing
+    is a near-tie; models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary
+    does not have."""
     greedy = search.greedy(model, [source.ids for source in sources], words=[source.words for source in sources])
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
         return False
-    if model.config["tokenizer"]["type"] == "words" and model.config["output"]["unknowns"] and sum(UNK in h.tokens for h in greedy) < 2:
+    if (model.config["tokenizer"]["type"] == "words" and model.config["output"]["unknowns"]
+        and sum(UNK in h.tokens for h in greedy) < 2):
         return False
-    if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
+    if (model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy
+                                        for token in h.tokens)):
         return False
     found = [_searches_of(model, source) for source in sources]
     improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
@@ -172,23 +189,26 @@ def interesting(model: Model, sources: list[Source]) -> bool:
 def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
     """The values of every token of every hypothesis of every search, and of the forced target."""
     greedy, beams = _searches_of(model, source)
-    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *_exact(model, source)[1], *(h for n_best in beams for h in n_best)]
+    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *_exact(model, source)[1],
+                  *(h for n_best in beams for h in n_best)]
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
 
 
 @torch.no_grad()
 def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> bool:
-    """Rounding errors do not grow from layer to layer and step to step: float64 gives the same keys up to twice MAX_ROUNDING, and the same
-    log-probabilities up to MAX_ROUNDING, relative above 1."""
+    """Rounding errors do not grow from layer to layer and step to step: float64 gives the same keys up to twice
+    MAX_ROUNDING, and the same log-probabilities up to MAX_ROUNDING, relative above 1."""
     exact = copy.deepcopy(model).double()
     keys = [[search.encode(m, [source.ids], [source.words])[0].keys for source in sources] for m in (model, exact)]
-    return all(torch.allclose(a.double(), b, 2 * MAX_ROUNDING, 2 * MAX_ROUNDING) for a, b in zip(*keys)) and all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
+    return (all(torch.allclose(a.double(), b, 2 * MAX_ROUNDING, 2 * MAX_ROUNDING) for a, b in zip(*keys))
+            and all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
                for source, target in zip(sources, targets, strict=True)
-               for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
+               for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True)))
 
 
 def rounded(value):
-    """Tensors and floats, nested, as lists of floats with nine significant digits: enough to give every float32 back."""
+    """Tensors and floats, nested, as lists of floats with nine significant digits:
+    enough to give every float32 back."""
     if isinstance(value, torch.Tensor):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
@@ -210,8 +230,10 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
     for i, token in enumerate(previous):
         reads, state = model.look(torch.tensor([token]), i == 0, state, memory)
         log_probs = model.output.log_probs(reads, memory)[0, 0].clamp_min(IMPOSSIBLE)  # JSON has no infinity
-        steps.append({"previous": token, "state": _states(model.decoder.added(state)), "attention": rounded(reads.weights[0, 0]),
-                      "readout": rounded(reads.readouts[0, 0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
+        steps.append({"previous": token, "state": _states(model.decoder.added(state)),
+                      "attention": rounded(reads.weights[0, 0]),
+                      "readout": rounded(reads.readouts[0, 0])} | ({"log_probs": rounded(log_probs)} if distributions
+                                                                   else {}))
     return steps
 
 
@@ -223,7 +245,8 @@ def _alignment(model: Model, memory: Memory, start: DecoderState, target: list[i
 
 
 @torch.no_grad()
-def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
+def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str,
+                  distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
     source = copies.source_of(text, *sides, model.config)
     target = forced_target(model.config, source, sides[1])
@@ -245,7 +268,8 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
         "exact": {"max_length": longest, "length_penalty": EXACT["length_penalty"],
-                  "hypotheses": [_hypothesis(h, score=rounded(h.score(EXACT["length_penalty"])), attention=rounded(h.attention)) for h in exact]},
+                  "hypotheses": [_hypothesis(h, score=rounded(h.score(EXACT["length_penalty"])),
+                                             attention=rounded(h.attention)) for h in exact]},
         "sample": [_sample(model, source, way) for way in SAMPLINGS],
         "forced": _hypothesis(forced, attention=rounded(forced.attention)),
     } | (_alignment(model, memory, start, target) if model.head else {})
@@ -270,7 +294,8 @@ def forced_target(config: dict, source: Source, target: Tokenizer) -> list[int]:
 
 
 def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tuple[Model, int]:
-    """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
+    """Writes the model of the first seed that is interesting and steady;
+    -> that model as it comes back from its file, the seed."""
     sources = [copies.source_of(text, *sides, case.config) for text in SENTENCES]
     targets = [forced_target(case.config, source, sides[1]) for source in sources]
     for seed in count(case.seed):
@@ -306,7 +331,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="the folder that gets one folder a case")
     parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of the tiny vocabularies")
-    parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="only this case (repeatable)")
+    parser.add_argument("--case", choices=[case.name for case in CASES], action="append",
+                        help="only this case (repeatable)")
     parser.add_argument("--values", action="store_true", help="only golden.json, of the models that are there")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,5 +1,6 @@
-"""Texts that are written in capitals (config's tokenizer.capitals): read in small letters, and their translations written in capitals again. The same rules as
-model/text/tokenizer.h; characters change one for one, and only where they keep their number of bytes."""
+"""Texts that are written in capitals (config's tokenizer.capitals): read in small letters, and their translations
+written in capitals again. The same rules as model/text/tokenizer.h; characters change one for one, and only where they
+keep their number of bytes."""
 
 from __future__ import annotations
 

@@ -21,9 +21,11 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required).
+    """One key: its JSON type, the values allowed (a set of names or an inclusive range),
+    and its default (None: required).
 
-    only: the values of the section's `type` or `style`, which comes first, that have such a key at all; for others it is neither needed nor filled in.
+    only: the values of the section's `type` or `style`, which comes first, that have such a key at all; for others it
+    is neither needed nor filled in.
     """
 
     kind: type
@@ -36,11 +38,13 @@ class Key:
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 NO_FILE = "none"
 # Keys that came after the format had been in use.
-YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals", "decoder.alignment_trained", "defaults.compute",
-         "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix", "encoder.position_offset", "encoder.epsilon",
-         "decoder.position_offset", "decoder.epsilon", "limits.doubt")
+YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals",
+         "decoder.alignment_trained", "defaults.compute",
+         "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix",
+         "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon", "limits.doubt")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "defaults")}
+SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output",
+                                                             "tokenizer", "limits", "defaults")}
 TOP: dict[str, Key] = {}
 RULES: list[tuple[str, str, str]] = []  # message, when, unless
 
@@ -51,8 +55,10 @@ def _value(kind: type, text: str) -> Any:
 
 def _key(type_name: str, default: str, allowed: str, only: str) -> Key:
     kind = KINDS[type_name]
-    choices = tuple(kind(bound) for bound in allowed.split(" to ")) if kind in (int, float) else tuple(allowed.split(", ")) if allowed else ()
-    return Key(kind, choices, _value(kind, default) if default else None, tuple(only.split(", ")) if only else (), type_name == "file")
+    choices = (tuple(kind(bound) for bound in allowed.split(" to ")) if kind in (int, float)
+               else tuple(allowed.split(", ")) if allowed else ())
+    return Key(kind, choices, _value(kind, default) if default else None, tuple(only.split(", ")) if only else (),
+               type_name == "file")
 
 
 def _read(text: str) -> None:
@@ -110,7 +116,8 @@ def annotation_size(config: dict) -> int:
 
 
 def context_size(config: dict) -> int:
-    """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says otherwise."""
+    """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says
+    otherwise."""
     return (config["attention"] or {}).get("value_size") or annotation_size(config)
 
 
@@ -153,7 +160,8 @@ def _equals(config: dict, text: str, value: str) -> bool:
     if ":" in value:
         relation, _, other = value.partition(":")
         numbers = text, _text(config, other)
-        return "" not in numbers and (int(text) < int(numbers[1]) if relation == "below" else int(text) % int(numbers[1]) == 0)
+        return ("" not in numbers and (int(text) < int(numbers[1]) if relation == "below"
+                                       else int(text) % int(numbers[1]) == 0))
     return text == ("" if value == "nothing" else _text(config, value) if "." in value else value)
 
 
@@ -189,9 +197,10 @@ def _is_young_default(section: str, name: str, value: Any) -> bool:
 
 
 def text_of(config: dict) -> str:
-    """config.json's text, of a validated configuration. It does not mention what younger servers alone know where that is its default: an alignment
-    head, lists of pieces and the like that a model does not have."""
-    kept = {name: {key: value for key, value in section.items() if not _is_young_default(name, key, value)} if isinstance(section, dict) else section
+    """config.json's text, of a validated configuration. It does not mention what younger servers alone know where that
+    is its default: an alignment head, lists of pieces and the like that a model does not have."""
+    kept = {name: {key: value for key, value in section.items() if not _is_young_default(name, key, value)}
+            if isinstance(section, dict) else section
             for name, section in config.items()}
     kept = {name: section for name, section in kept.items() if section != {}}
     return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"

@@ -1,8 +1,8 @@
 """Source words as target tokens: what a model that copies can produce besides its vocabulary.
 
-A source token's id as a target is that of its piece in the target vocabulary; pieces that it lacks get temporary ids V, V + 1, ... in the
-order of their first appearance in the sentence. The source's </s> is the target's. As a decoder's input a temporary id is <unk>. The same
-rules as model/network/network.h.
+A source token's id as a target is that of its piece in the target vocabulary; pieces that it lacks get temporary ids V,
+V + 1, ... in the order of their first appearance in the sentence. The source's </s> is the target's. As a decoder's
+input a temporary id is <unk>. The same rules as model/network/network.h.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .tokenizer import EOS, UNK, Tokenizer
 
 
 class Source(NamedTuple):
-    """One sentence: ids as the encoder reads them; words: each as a target; extra: the pieces of the temporary ids; lowered: it was in capitals, read in
-    small letters, and so is its target."""
+    """One sentence: ids as the encoder reads them; words: each as a target; extra: the pieces of the temporary ids;
+    lowered: it was in capitals, read in small letters, and so is its target."""
 
     ids: list[int]
     words: list[int]
@@ -33,7 +33,8 @@ def source_of(text: str, source: Tokenizer, target: Tokenizer, config: dict) -> 
     tokens = source.tokens(text)
     extra = list(dict.fromkeys(token.piece for token in tokens if target.find(token.piece) < 0))
     temporary = {piece: target.size + i for i, piece in enumerate(extra)}
-    return Source([token.id for token in tokens] + end, [temporary.get(t.piece, target.find(t.piece)) for t in tokens] + end, extra)
+    return Source([token.id for token in tokens] + end, [temporary.get(t.piece, target.find(t.piece)) for t in tokens]
+                  + end, extra)
 
 
 def target_ids(text: str, target: Tokenizer, source: Source) -> list[int]:
@@ -42,7 +43,8 @@ def target_ids(text: str, target: Tokenizer, source: Source) -> list[int]:
         text = capitals.lowered(text)
     if not source.extra:
         return target.encode(text)
-    return [target.size + source.extra.index(token.piece) if token.id == UNK and token.piece in source.extra else token.id
+    return [target.size + source.extra.index(token.piece) if token.id == UNK and token.piece in source.extra
+            else token.id
             for token in target.tokens(text)]
 
 

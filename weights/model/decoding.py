@@ -1,4 +1,5 @@
-"""The memory that a decoder attends to, and the state that it carries from step to step. B sentences, T source tokens, H hidden, O readout."""
+"""The memory that a decoder attends to, and the state that it carries from step to step.
+B sentences, T source tokens, H hidden, O readout."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from .encoders import State
 
 @dataclass
 class Memory:
-    """The memory that the decoder attends to: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
-    copy, the source's tokens as targets, words [B, T]; for an alignment head, its keys [B, T, alignment.size]."""
+    """The memory that the decoder attends to: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T]
+    (True: a token); for outputs that copy, the source's tokens as targets, words [B, T]; for an alignment head, its
+    keys [B, T, alignment.size]."""
 
     annotations: Tensor
     keys: Tensor
@@ -43,8 +45,8 @@ class Past:
 
 @dataclass
 class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
-    (None: no attention)."""
+    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past:
+    what the attention has seen (None: no attention)."""
 
     layers: list[State]
     feed: Tensor | None

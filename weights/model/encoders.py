@@ -1,7 +1,9 @@
-"""Recurrent cells and encoders in PyTorch, each chosen by name from a table (the other half of weights/model/network.py).
+"""Recurrent cells and encoders in PyTorch, each chosen by name from a table (the other half of
+weights/model/network.py).
 
-Letters: B sentences, T source tokens, S steps, H hidden, D annotation, G what a cell makes of its input, and of its state: blocks * H. A new
-cell is a row of CELLS, a new way to stack layers a row of STACKS, a new encoder a row of ENCODERS. Formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
+Letters: B sentences, T source tokens, S steps, H hidden, D annotation, G what a cell makes of its input, and of its
+state: blocks * H. A new cell is a row of CELLS, a new way to stack layers a row of STACKS, a new encoder a row of
+ENCODERS. Formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
 
 
 class Cell(NamedTuple):
-    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of state tensors; and for cells with more than
-    PyTorch's have: the step from y and u [B, G], which hold W x + b and U h + b, the number of blocks in these, and how many of them come
-    first that are normalised apart from the rest (0: all are of one kind)."""
+    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of state tensors; and for
+    cells with more than PyTorch's have: the step from y and u [B, G], which hold W x + b and U h + b, the number of
+    blocks in these, and how many of them come first that are normalised apart from the rest (0: all are of one
+    kind)."""
 
     module: Callable[..., nn.RNNBase]
     step: Callable[..., State]
@@ -116,13 +119,14 @@ class Transition(nn.Module):
         return self.cell.gates(self.input, self.norm(self.state(state[0])), state)
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
-        return {prefix + "bias_input": self.input, prefix + "weight_state": self.state.weight, prefix + "bias_state": self.state.bias
+        return {prefix + "bias_input": self.input, prefix + "weight_state": self.state.weight,
+                prefix + "bias_state": self.state.bias
                 } | self.norm.named_tensors(prefix + "gain_state", prefix + "shift_state")
 
 
 class Deep(nn.Module):
-    """One layer of a cell in one direction, step by step: y = norm(W x + b), u = norm(U h + b), the gates as PyTorch's, then the
-    transitions, through which the whole state passes."""
+    """One layer of a cell in one direction, step by step: y = norm(W x + b), u = norm(U h + b), the gates as PyTorch's,
+    then the transitions, through which the whole state passes."""
 
     def __init__(self, cell: str, inputs: int, hidden: int, normalization: str, transitions: int) -> None:
         super().__init__()
@@ -177,7 +181,8 @@ class Deep(nn.Module):
         return tensors
 
 
-def recurrent(cell: str, inputs: int, hidden: int, normalization: str = "none", transitions: int = 0) -> Recurrent | Deep:
+def recurrent(cell: str, inputs: int, hidden: int, normalization: str = "none",
+              transitions: int = 0) -> Recurrent | Deep:
     """One layer of a cell in one direction, PyTorch's where that has all that is asked for: it is faster."""
     plain = normalization == "none" and transitions == 0
     return Recurrent(cell, inputs, hidden) if plain else Deep(cell, inputs, hidden, normalization, transitions)
@@ -191,8 +196,8 @@ def turn(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 class Pair(nn.Module):
-    """Two directions of a layer: h = [first; second], of which the first runs forward and the second backward, or, `turned`, the other
-    way. apart: each reads its own half of x."""
+    """Two directions of a layer: h = [first; second], of which the first runs forward and the second backward, or,
+    `turned`, the other way. apart: each reads its own half of x."""
 
     def __init__(self, first: nn.Module, second: nn.Module, apart: bool, turned: bool) -> None:
         super().__init__()
@@ -213,8 +218,9 @@ class Pair(nn.Module):
 
 
 class Stack(NamedTuple):
-    """How the layers of a bidirectional encoder stand on each other. apart: a direction reads what itself put out below, not what both
-    did; turning: every other layer runs against its direction; single: above the first layer there is only the first direction."""
+    """How the layers of a bidirectional encoder stand on each other. apart: a direction reads what itself put out
+    below, not what both did; turning: every other layer runs against its direction; single: above the first layer there
+    is only the first direction."""
 
     apart: bool
     turning: bool
@@ -230,11 +236,11 @@ STACKS: dict[str, Stack] = {
 
 
 class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward], by what the directions of
-    the first layer are.
+    """ids [B, T] -> annotations [B, T, D] and each layer's final state.
+    Bidirectional: h_j = [forward; backward], by what the directions of the first layer are.
 
-    Residual (GNMT, Wu et al. 2016): from the second layer up, what a layer puts out is its h plus what it read, where the two are of a
-    size. Its recurrence and its final state are h alone.
+    Residual (GNMT, Wu et al. 2016): from the second layer up, what a layer puts out is its h plus what it read, where
+    the two are of a size. Its recurrence and its final state are h alone.
     """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
@@ -253,7 +259,8 @@ class Encoder(nn.Module):
 
     @classmethod
     def _layer(cls, encoder: dict, i: int) -> nn.Module:
-        stack, hidden, extras = STACKS[encoder["stack"]], encoder["hidden"], (encoder["normalization"], encoder["transitions"])
+        stack, hidden, extras = STACKS[encoder["stack"]], encoder["hidden"], (encoder["normalization"],
+                                                                              encoder["transitions"])
         both, below = cls._both(encoder, i), hidden * (1 + cls._both(encoder, i - 1)) if i > 0 else encoder["embedding"]
         if both and encoder["stack"] == "joined" and extras == ("none", 0):
             return Recurrent(encoder["cell"], below, hidden, bidirectional=True)
@@ -278,8 +285,8 @@ class Encoder(nn.Module):
 
 
 class Convolution(nn.Module):
-    """nn.Conv1d of odd width m with as many zeros on either side as keep the length. Its weight is [out, m * in], a row the taps one
-    after the other, as the server multiplies it, where Conv1d's is [out, in, m]."""
+    """nn.Conv1d of odd width m with as many zeros on either side as keep the length. Its weight is [out, m * in], a row
+    the taps one after the other, as the server multiplies it, where Conv1d's is [out, in, m]."""
 
     def __init__(self, channels: int, out: int, width: int) -> None:
         super().__init__()
@@ -293,9 +300,10 @@ class Convolution(nn.Module):
 
 
 class ConvolutionalEncoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, H]; no final states. Gehring et al. 2017, section 3, with one kind of annotation for both keys and
-    values: x_0 = W (e + p) + b of the embeddings of token and position, then for every layer [a; g] = convolution(x_{l-1}),
-    x_l = sqrt(1/2) (a * sigmoid(g) + x_{l-1}), zeros standing before the first token and after the last.
+    """ids [B, T] -> annotations [B, T, H]; no final states. Gehring et al. 2017, section 3, with one kind of annotation
+    for both keys and values: x_0 = W (e + p) + b of the embeddings of token and position, then for every layer [a; g] =
+    convolution(x_{l-1}), x_l = sqrt(1/2) (a * sigmoid(g) + x_{l-1}), zeros standing before the first token and after
+    the last.
     """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:

@@ -1,7 +1,7 @@
 """The model folder: config.json, model.safetensors and the tokenizer's files, written and read.
 
-Input of `write`: a model and its vocabularies. Output of `read`: the model as the C server computes it, that is with the stored values
-(rounded or quantised) as float32.
+Input of `write`: a model and its vocabularies. Output of `read`: the model as the C server computes it, that is with
+the stored values (rounded or quantised) as float32.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ def read_config(folder: Path) -> dict:
 
 
 def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokenizer]:
-    """-> the model (for inference), the source side's tokenizer, the target side's. searches: PyTorch's searches serve it, which know special tokens by
-    their ids."""
+    """-> the model (for inference), the source side's tokenizer, the target side's. searches:
+    PyTorch's searches serve it, which know special tokens by their ids."""
     config = read_config(folder)
     if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config):
-        raise configuration.ConfigError("decoder.prefix, languages: PyTorch's searches do not begin translations with tokens, only alignd does")
+        raise configuration.ConfigError(
+            "decoder.prefix, languages: PyTorch's searches do not begin translations with tokens, only alignd does")
     source, target = load(folder, config["tokenizer"])
     model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))

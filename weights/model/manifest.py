@@ -1,8 +1,8 @@
 """The manifest of a model folder: the SHA-256 of each file that alignd reads.
 
-Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check what differs from it: exit
-status 1. The card, README.md, is for people and not in it. Export and the converters write it, and whatever changes
-a file of the folder afterwards writes it anew. alignd refuses a model whose files are others.
+Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check what
+differs from it: exit status 1. The card, README.md, is for people and not in it. Export and the converters write it,
+and whatever changes a file of the folder afterwards writes it anew. alignd refuses a model whose files are others.
 
     python3 -m weights.model.manifest weights/en-fr
     python3 -m weights.model.manifest --check weights/en-fr
@@ -26,7 +26,8 @@ def digest(path: Path) -> dict[str, int | str]:
 
 
 def files_of(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md" and path.name != NAME and path.name[0] != ".")
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md" and path.name != NAME
+                  and path.name[0] != ".")
 
 
 def write(folder: Path) -> dict:
@@ -51,7 +52,8 @@ def differences(folder: Path) -> list[str]:
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
         return [f"{NAME} is of another format"]
     found, listed = {path.name: path for path in files_of(folder)}, manifest["files"]
-    wrong = [f"{name} is missing" for name in listed if name not in found] + [f"{name} is not in {NAME}" for name in found if name not in listed]
+    wrong = [f"{name} is missing" for name in listed if name not in found] + [f"{name} is not in {NAME}"
+                                                                              for name in found if name not in listed]
     for name in sorted(found.keys() & listed.keys()):
         if digest(found[name]) != listed[name]:
             wrong.append(f"{name} is not the file of {NAME}")

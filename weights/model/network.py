@@ -1,9 +1,9 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
-Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, C context, O readout, V vocabulary.
-Cells and encoders are in weights/model/encoders.py. A new score is a row of SCORES, a new window a row of WINDOWS, a new decoder a row of
-STYLES, a new readout a row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names
-and shapes in model.safetensors are those of `named_tensors`.
+Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, C context, O
+readout, V vocabulary. Cells and encoders are in weights/model/encoders.py. A new score is a row of SCORES, a new window
+a row of WINDOWS, a new decoder a row of STYLES, a new readout a row of READOUTS; the name is the one in config.json and
+the C server has a row of the same name. Parameter names and shapes in model.safetensors are those of `named_tensors`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .transformer import TransformerDecoder, TransformerEncoder
 
 
 class Dot(nn.Module):
-    """e_ij = s_i . h_j (Luong et al. 2015). With learned keys h_j is W h_j, which is the general score under another name."""
+    """e_ij = s_i . h_j (Luong et al. 2015).
+    With learned keys h_j is W h_j, which is the general score under another name."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -37,7 +38,8 @@ class Dot(nn.Module):
         return annotations if self.key is None else self.key(annotations)
 
     def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
-        """query [B, S, H], keys [B, T, A], coverage [B, T] (additive alone reads it, and then S is 1) -> e [B, S, T]."""
+        """query [B, S, H], keys [B, T, A], coverage [B, T] (additive alone reads it, and then S is 1) -> e [B, S,
+        T]."""
         return query @ keys.transpose(1, 2)
 
     def named_tensors(self) -> dict[str, Tensor]:
@@ -69,9 +71,9 @@ class General(Dot):
 
 
 class Additive(nn.Module):
-    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. Where they are normalised, W s_i and U h_j + b
-    are, each for itself. With coverage, w cov_j enters the tanh, too, cov_j being all the attention that j got before (Tu et al. 2016; See
-    et al. 2017)."""
+    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. Where they are normalised,
+    W s_i and U h_j + b are, each for itself. With coverage, w cov_j enters the tanh, too, cov_j being all the attention
+    that j got before (Tu et al. 2016; See et al. 2017)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -134,8 +136,8 @@ class Everywhere(nn.Module):
         self.depth = config["attention"]["source_depth"]
 
     def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
-        """query [B, S, H], the first of step number `step`; lengths [B], tokens [T] (0, 1, ...) -> which are looked at [B, 1 or S, T],
-        and what is added to their scores, of the same shape."""
+        """query [B, S, H], the first of step number `step`; lengths [B], tokens [T] (0, 1, ...) -> which are looked at
+        [B, 1 or S, T], and what is added to their scores, of the same shape."""
         first = lengths - self.depth if self.depth else torch.zeros_like(lengths)
         return ((tokens >= first[:, None]) & (tokens < lengths[:, None]))[:, None], None
 
@@ -165,9 +167,10 @@ class Monotonic(Everywhere):
 
 
 class Predictive(Monotonic):
-    """p_t = T sigmoid(v . tanh(W s_t)), and a Gaussian around it of sigma = half_width / 2 (Luong et al. 2015, section 3.2). It multiplies
-    the weights, which then sum to 1 again: that is, its logarithm is added to the scores. (In the paper they are not normalised again,
-    which shrinks the context by the Gaussian's mean: an attention that is a distribution serves readers, coverage and copying better.)"""
+    """p_t = T sigmoid(v . tanh(W s_t)), and a Gaussian around it of sigma = half_width / 2 (Luong et al. 2015, section
+    3.2). It multiplies the weights, which then sum to 1 again: that is, its logarithm is added to the scores. (In the
+    paper they are not normalised again, which shrinks the context by the Gaussian's mean: an attention that is a
+    distribution serves readers, coverage and copying better.)"""
 
     def __init__(self, config: dict) -> None:
         super().__init__(config)
@@ -197,7 +200,8 @@ class Attention(nn.Module):
         attention = config["attention"]
         self.scorer = SCORES[attention["score"]](config)
         self.window = WINDOWS[attention["window"]](config)
-        self.value = nn.Linear(annotation_size(config), context_size(config), bias=False) if attention["values"] == "learned" else None
+        self.value = (nn.Linear(annotation_size(config), context_size(config), bias=False) if attention["values"]
+                      == "learned" else None)
         self.covers = attention["coverage"]
         # how many tokens of a sentence can be attended, where parameters or states have room for so many
         self.reach = positions(config) if self.covers or attention["score"] == "location" else sys.maxsize
@@ -237,8 +241,8 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """The inputs of the readout, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
-    readout (0: it has no layer), and what makes the readout of them."""
+    """The inputs of the readout, in order (y embedding, s state, c context); the units that its linear layer has for
+    each element of the readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
     units: int
@@ -254,19 +258,21 @@ READOUTS: dict[str, Readout] = {
     "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
     "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
     "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
-    "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
+    # The larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
+    "maxout": Readout("ysc", 2, _maxout),
     "linear": Readout("cs", 1, nn.Identity()),    # W [c; s] + b, OpenNMT-py with its mlp attention
 }
 
 
 class Parts(nn.Linear):
-    """W [y; s; c] + b of parts of these sizes, by their letters. Where it is normalised, it is a sum: each part's product with its columns
-    of W has its own bias and norm."""
+    """W [y; s; c] + b of parts of these sizes, by their letters.
+    Where it is normalised, it is a sum: each part's product with its columns of W has its own bias and norm."""
 
     def __init__(self, sizes: dict[str, int], units: int, normalization: str) -> None:
         super().__init__(sum(sizes.values()), units, bias=normalization == "none")
         self.sizes = sizes
-        self.norms = nn.ModuleDict({part: Norm(normalization, units) for part in sizes} if normalization != "none" else {})
+        self.norms = nn.ModuleDict({part: Norm(normalization, units) for part in sizes} if normalization != "none"
+                                   else {})
         self.biases = nn.ParameterDict({part: nn.Parameter(torch.zeros(units)) for part in self.norms})
 
     def forward(self, x: Tensor) -> Tensor:
@@ -304,7 +310,8 @@ class Decoder(nn.Module):
         size, context, hidden = annotation_size(config), context_size(config), decoder["hidden"]
         more = readout_size(config) if decoder["input_feeding"] else context if self.reads_context else 0
         self.layers = nn.ModuleList(
-            self.cell(decoder["embedding"] + more if i == 0 else hidden, i, self.second_cell) for i in range(decoder["layers"]))
+            self.cell(decoder["embedding"] + more if i == 0 else hidden, i, self.second_cell)
+            for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.initial_norms = nn.ModuleList(Norm(decoder["normalization"], hidden) for _ in self.initial)
@@ -322,7 +329,8 @@ class Decoder(nn.Module):
         return recurrent(decoder["cell"], inputs, decoder["hidden"], decoder["normalization"], transitions)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """tokens [...] -> embeddings; the first input is the embedding of bos or eos, or a zero vector; a temporary id (weights/model/copies.py) is <unk>."""
+        """tokens [...] -> embeddings; the first input is the embedding of bos or eos, or a zero vector;
+        a temporary id (weights/model/copies.py) is <unk>."""
         if first and self.config["first_input"] == "eos":
             tokens = torch.full_like(tokens, EOS)
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
@@ -332,8 +340,8 @@ class Decoder(nn.Module):
         return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
-        """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over, or, with
-        initial_cell state, as h does."""
+        """The state before the first target token.
+        LSTM cell states start at zero unless the encoder's are handed over, or, with initial_cell state, as h does."""
         batch, hidden = memory.annotations.shape[0], self.config["hidden"]
         zero = memory.annotations.new_zeros(batch, hidden)
         states = CELLS[self.config["cell"]].states
@@ -408,7 +416,8 @@ class Decoder(nn.Module):
 
 
 class Luong(Decoder):
-    """s_t = f(s_{t-1}, y_{t-1}); c_t from score(s_t, h); readout of [c_t; s_t]. Input feeding: f also reads h~_{t-1}."""
+    """s_t = f(s_{t-1}, y_{t-1}); c_t from score(s_t, h); readout of [c_t; s_t].
+    Input feeding: f also reads h~_{t-1}."""
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
@@ -416,7 +425,8 @@ class Luong(Decoder):
         c, weights = self.attention(s[:, None], memory, state.past)
         c, weights = c[:, 0], weights[:, 0]
         out = self.read(y, s, c)
-        return Reads(out, s, y, weights), DecoderState(layers, None if state.feed is None else out, state.past.after(weights))
+        return Reads(out, s, y, weights), DecoderState(layers, None if state.feed is None else out,
+                                                       state.past.after(weights))
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         if state.feed is not None:
@@ -441,15 +451,16 @@ class Conditional(Decoder):
         c, weights = c[:, 0], weights[:, 0]
         bottom = self.conditional.step(c, middle)
         layers, s = self.stack(bottom[0], state, 1)
-        return Reads(self.read(y, s, c), s, y, weights), DecoderState([bottom, *layers], None, state.past.after(weights))
+        return Reads(self.read(y, s, c), s, y, weights), DecoderState([bottom, *layers], None,
+                                                                      state.past.after(weights))
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
 
 
 class Bahdanau(Decoder):
-    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). Of several layers the first, which reads the
-    context, asks for it."""
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015).
+    Of several layers the first, which reads the context, asks for it."""
 
     reads_context = True
 
@@ -461,7 +472,8 @@ class Bahdanau(Decoder):
 
 
 class Fixed(Decoder):
-    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the memory's only entry."""
+    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014),
+    which is the memory's only entry."""
 
     reads_context = True
 
@@ -485,8 +497,8 @@ STYLES: dict[str, type[nn.Module]] = {"luong": Luong, "conditional": Conditional
 
 
 class Speller(nn.Module):
-    """Spells a word from the readout of the step that chose <unk>: an LSTM over characters whose first h is the readout and whose first c
-    is zero (Luong and Manning 2016, section 3.4)."""
+    """Spells a word from the readout of the step that chose <unk>: an LSTM over characters whose first h is the readout
+    and whose first c is zero (Luong and Manning 2016, section 3.4)."""
 
     LONGEST = 40  # characters
 
@@ -498,7 +510,8 @@ class Speller(nn.Module):
         self.output = nn.Linear(size, characters)
 
     def forward(self, readouts: Tensor, inputs: Tensor) -> Tensor:
-        """readouts [N, O], inputs [N, S] (characters, beginning with <s>) -> logits of the next characters [N, S, C]."""
+        """readouts [N, O], inputs [N, S] (characters, beginning with <s>) -> logits of the next characters [N, S,
+        C]."""
         return self.output(self.cell.sequence(self.embedding(inputs), (readouts, torch.zeros_like(readouts))))
 
     @torch.no_grad()
@@ -520,9 +533,10 @@ class Speller(nn.Module):
 
 
 class AlignmentHead(nn.Module):
-    """The alignment head, which attends to the source after a word has been chosen: softmax_j of q_i . k_j, q_i = W [e(y_i); s_i] + b of
-    the embedding of token i itself and the top state that chose it, k_j = U [h_j; e(x_j)] of annotation and embedding of source token j.
-    Trained when all else is done (weights/alignment/align_head.py): nothing else reads it."""
+    """The alignment head, which attends to the source after a word has been chosen: softmax_j of q_i . k_j, q_i = W
+    [e(y_i); s_i] + b of the embedding of token i itself and the top state that chose it, k_j = U [h_j; e(x_j)] of
+    annotation and embedding of source token j. Trained when all else is done (weights/alignment/align_head.py): nothing
+    else reads it."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -540,17 +554,19 @@ class AlignmentHead(nn.Module):
         return torch.softmax(e.masked_fill(~memory.mask[:, None], float("-inf")), dim=-1)
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return {"alignment.query.weight": self.query.weight, "alignment.query.bias": self.query.bias, "alignment.key.weight": self.key.weight}
+        return {"alignment.query.weight": self.query.weight, "alignment.query.bias": self.query.bias,
+                "alignment.key.weight": self.key.weight}
 
 
 class Model(nn.Module):
-    """A whole model. config: validated (weights/model/config.py); source, target: vocabulary sizes; characters: that of what it spells with, 0
-    unless the output's type is characters."""
+    """A whole model. config: validated (weights/model/config.py); source, target: vocabulary sizes; characters:
+    that of what it spells with, 0 unless the output's type is characters."""
 
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = (ENCODERS | {"transformer": TransformerEncoder})[config["encoder"]["type"]](config, source, dropout)
+        self.encoder = (ENCODERS | {"transformer": TransformerEncoder})[config["encoder"]["type"]](config, source,
+                                                                                                   dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["encoder"]["embedding_shared"]:
@@ -562,7 +578,8 @@ class Model(nn.Module):
         self.dropout = Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
-        """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at, and its first state."""
+        """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at,
+        and its first state."""
         annotations, finals = self.encoder(ids, lengths)
         memory = self.decoder.memory(annotations, lengths, finals)
         memory.words = words
@@ -575,7 +592,8 @@ class Model(nn.Module):
         reads, state = self.decoder.step(y, state, memory)
         return Reads(*(part[:, None] for part in reads)), state
 
-    def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, tokens: Tensor, first: bool, state: DecoderState,
+             memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         """tokens [B] -> log-probabilities [B, V] (with temporary ids: V + X), next state, attention [B, T]."""
         reads, state = self.look(tokens, first, state, memory)
         return self.output.log_probs(reads, memory)[:, 0], state, reads.weights[:, 0]
@@ -586,11 +604,13 @@ class Model(nn.Module):
         return self.decoder.teach(y, state, memory)
 
     def align(self, tokens: Tensor, states: Tensor, memory: Memory) -> Tensor:
-        """tokens [B, S] that were chosen, states [B, S, H] that chose them (Reads.states) -> the head's soft alignment [B, S, T]."""
+        """tokens [B, S] that were chosen, states [B, S, H] that chose them (Reads.states) -> the head's soft alignment
+        [B, S, T]."""
         return self.head(self.decoder.embed(tokens, False), states, memory)
 
     def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which a vocabulary output turns into logits, and attention [B, S, T]."""
+        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which a vocabulary output turns into logits,
+        and attention [B, S, T]."""
         memory, state = self.encode(source, lengths)
         reads = self.teach(inputs, state, memory)
         return reads.readouts, reads.weights

@@ -1,4 +1,5 @@
-"""Layer normalisation of the products that a model makes: y = gain * (x - mean) / sqrt(variance + epsilon) + shift (Ba et al. 2016).
+"""Layer normalisation of the products that a model makes:
+y = gain * (x - mean) / sqrt(variance + epsilon) + shift (Ba et al. 2016).
 
 A kind is a row of NORMALIZATIONS; the C server has a row of the same name (model/network/layers.c).
 """
@@ -28,8 +29,8 @@ NORMALIZATIONS: dict[str, Kind | None] = {
 
 
 class Norm(nn.Module):
-    """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: all are of one kind. Without a kind ("none") it
-    is the identity and has no parameters. epsilon: another than the kind's."""
+    """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: all are of one kind.
+    Without a kind ("none") it is the identity and has no parameters. epsilon: another than the kind's."""
 
     def __init__(self, name: str, size: int, first: int = 0, epsilon: float | None = None) -> None:
         super().__init__()
@@ -44,7 +45,8 @@ class Norm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.kind is None:
             return x
-        parts = [functional.layer_norm(part, part.shape[-1:], eps=self.kind.epsilon) for part in x.split(self.parts, dim=-1)]
+        parts = [functional.layer_norm(part, part.shape[-1:], eps=self.kind.epsilon)
+                 for part in x.split(self.parts, dim=-1)]
         return torch.cat(parts, dim=-1) * self.gain + self.shift
 
     def named_tensors(self, gain: str, shift: str) -> dict[str, Tensor]:

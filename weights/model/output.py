@@ -1,10 +1,11 @@
 """The outputs: what the decoder shows of a step -> log-probabilities over the vocabulary, the source's words, or both.
 
-An output is a row of OUTPUTS; the C server has a row of the same name. Those that copy give every source position a score on the scale of
-the vocabulary's logits: all ways of producing a token add up, and one softmax goes over them all. A source token's id as a target
-(weights/model/copies.py) is in `Memory.words`: that of its word in the target vocabulary or, where it lacks it, a temporary id V, V + 1, ... of the
-sentence. The encoder's </s> stands for the end of the target. The attention that a search reports is that of the step, also where
-the scores of the positions are others (pointer, copy, a pointer_generator whose pointer is the readout's).
+An output is a row of OUTPUTS; the C server has a row of the same name. Those that copy give every source position a
+score on the scale of the vocabulary's logits: all ways of producing a token add up, and one softmax goes over them all.
+A source token's id as a target (weights/model/copies.py) is in `Memory.words`: that of its word in the target
+vocabulary or, where it lacks it, a temporary id V, V + 1, ... of the sentence. The encoder's </s> stands for the end of
+the target. The attention that a search reports is that of the step, also where the scores of the positions are others
+(pointer, copy, a pointer_generator whose pointer is the readout's).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ LEAST = 2.0**-126   # the smallest normal float32: attention below it counts as 
 
 
 class Reads(NamedTuple):
-    """The inputs of an output for S steps: readouts [B, S, O], the top layer's output [B, S, H], the embeddings of the tokens
-    before [B, S, E], attention [B, S, T]."""
+    """The inputs of an output for S steps: readouts [B, S, O], the top layer's output [B, S, H],
+    the embeddings of the tokens before [B, S, E], attention [B, S, T]."""
 
     readouts: Tensor
     states: Tensor
@@ -50,7 +51,8 @@ class Vocabulary(nn.Linear):
 
 
 class Copying:
-    """The computation that copying outputs share, given `scores`: -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
+    """The computation that copying outputs share, given `scores`:
+    -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
 
     copies = True
 
@@ -68,13 +70,14 @@ class Copying:
         return torch.log_softmax(logits, dim=-1)
 
     def marginal(self, reads: Reads, memory: Memory, wanted: Tensor) -> tuple[Tensor, Tensor]:
-        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways of producing it, and the mean over the vocabulary of the
-        log-probability of writing a token [B, S] (copies not counted): what label smoothing pulls up."""
+        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways of producing it, and the mean over the vocabulary
+        of the log-probability of writing a token [B, S] (copies not counted): what label smoothing pulls up."""
         logits, scores = self.scores(reads, memory)
         size = logits.shape[-1]
         same = memory.words[:, None] == wanted[:, :, None]  # [B, S, T]
         copied = torch.logsumexp(scores.masked_fill(~same, IMPOSSIBLE).clamp_min(IMPOSSIBLE), dim=-1)
-        written = logits.gather(-1, wanted.clamp(max=size - 1)[:, :, None])[:, :, 0].masked_fill(wanted >= size, IMPOSSIBLE)
+        written = logits.gather(-1, wanted.clamp(max=size - 1)[:, :, None])[:, :,
+                                                                            0].masked_fill(wanted >= size, IMPOSSIBLE)
         written = written.clamp_min(IMPOSSIBLE)
         total = torch.logsumexp(torch.cat([logits, scores], dim=-1), dim=-1)
         return torch.logaddexp(written, copied) - total, logits.mean(dim=-1) - total
@@ -87,7 +90,8 @@ def pointed(key: nn.Linear, queries: Tensor, memory: Memory) -> Tensor:
 
 
 class Pointer(Copying, nn.Module):
-    """Softmax over the source's positions alone, e_j = h_j^T V s (Vinyals et al. 2015). It ends at the source's </s>."""
+    """Softmax over the source's positions alone, e_j = h_j^T V s (Vinyals et al. 2015).
+    It ends at the source's </s>."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__()
@@ -103,10 +107,10 @@ class Pointer(Copying, nn.Module):
 
 
 class PointerGenerator(Copying, Vocabulary):
-    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w [c; s; y] + b (See et
-    al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's: with gate readout, g = w r + b of the readout; with pointer readout, P_pointer is a
-    softmax of its own over e_j = h_j^T V r. L being the log of the logits' sum, exp(L + g) P_pointer(j) is position j's share beside
-    exp(logits): that P without its denominator."""
+    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w
+    [c; s; y] + b (See et al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's: with gate readout, g = w r + b of the
+    readout; with pointer readout, P_pointer is a softmax of its own over e_j = h_j^T V r. L being the log of the
+    logits' sum, exp(L + g) P_pointer(j) is position j's share beside exp(logits): that P without its denominator."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
@@ -125,18 +129,20 @@ class PointerGenerator(Copying, Vocabulary):
 
     def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
         logits = self(reads.readouts)
-        inputs = [reads.readouts] if self.of_readout else [reads.weights @ memory.annotations, reads.states, reads.inputs]
+        inputs = ([reads.readouts] if self.of_readout else [reads.weights @ memory.annotations, reads.states,
+                                                            reads.inputs])
         gate = self.gate(torch.cat(inputs, dim=-1))  # [B, S, 1]
         return logits, torch.logsumexp(logits, dim=-1, keepdim=True) + gate + self.shares(reads, memory)
 
     def named_tensors(self) -> dict[str, Tensor]:
         own = {"output.key.weight": self.key.weight} if self.key is not None else {}
-        return super().named_tensors() | {"output.gate.weight": self.gate.weight, "output.gate.bias": self.gate.bias} | own
+        return super().named_tensors() | {"output.gate.weight": self.gate.weight,
+                                          "output.gate.bias": self.gate.bias} | own
 
 
 class Copy(Copying, Vocabulary):
-    """One softmax over the vocabulary and the source's positions together (Jia & Liang 2016, who copy by the attention's own scores; here
-    e_j = h_j^T V s, as a pointer's)."""
+    """One softmax over the vocabulary and the source's positions together (Jia & Liang 2016, who copy by the
+    attention's own scores; here e_j = h_j^T V s, as a pointer's)."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)

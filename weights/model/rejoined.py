@@ -1,5 +1,6 @@
-"""SentencePiece's unigram training leaves some frequent words without their mark of white space (`cette`, which then always follows a lone mark), and a model
-that has just written a lone mark, before a number or a name, is drawn to them. Here they get it.
+"""SentencePiece's unigram training leaves some frequent words without their mark of white space (`cette`, which then
+always follows a lone mark), and a model that has just written a lone mark, before a number or a name, is drawn to them.
+Here they get it.
 
 Input: a vocabulary file and text. Output: the file with such pieces renamed; their ids and scores stay.
 """

@@ -1,8 +1,8 @@
 """The Hugging Face safetensors container in NumPy: writing and reading.
 
-Layout: 8 bytes little-endian header length N, N bytes of JSON `name -> {dtype, shape, data_offsets}` with an optional `__metadata__`
-(string -> string), then the tensors end to end. Input and output: C-contiguous arrays by name. NumPy has no bfloat16: an array of uint16
-stands for its bit patterns (`to_bfloat16`, `from_bfloat16`).
+Layout: 8 bytes little-endian header length N, N bytes of JSON `name -> {dtype, shape, data_offsets}` with an optional
+`__metadata__` (string -> string), then the tensors end to end. Input and output: C-contiguous arrays by name. NumPy has
+no bfloat16: an array of uint16 stands for its bit patterns (`to_bfloat16`, `from_bfloat16`).
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ def from_bfloat16(patterns: ndarray) -> ndarray:
 
 def write(path: Path, tensors: dict[str, ndarray], metadata: dict[str, str] | None = None) -> None:
     """Writes the file."""
-    write_parts(path, {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}, tensors.items(), metadata)
+    write_parts(path, {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}, tensors.items(),
+                metadata)
 
 
-def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]]], parts: Iterable[tuple[str, ndarray]],
-                metadata: dict[str, str] | None = None) -> None:
-    """The same of tensors that come one by one, whole or a few rows at a time, in any order, and are those of the layout. Larger elements stand first, so that every
-    tensor is aligned to its own element and no gap is needed."""
+def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]]],
+                parts: Iterable[tuple[str, ndarray]], metadata: dict[str, str] | None = None) -> None:
+    """The same of tensors that come one by one, whole or a few rows at a time, in any order, and are those of the
+    layout. Larger elements stand first, so that every tensor is aligned to its own element and no gap is needed."""
     header: dict[str, dict] = {METADATA: metadata} if metadata else {}
     end = 0
     for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
@@ -98,7 +99,8 @@ def _parse_header(content: bytes) -> tuple[dict, int]:
 
 def _sizes(value: object) -> bool:
     """A list of whole numbers from 0. True and False are numbers to Python."""
-    return isinstance(value, list) and all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in value)
+    return (isinstance(value, list) and all(isinstance(size, int) and not isinstance(size, bool) and size >= 0
+                                            for size in value))
 
 
 def _entry(name: str, entry: object) -> dict:
@@ -126,11 +128,13 @@ def read(path: Path) -> tuple[dict[str, ndarray], dict[str, str]]:
     for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):
         dtype, count = DTYPES[entry["dtype"]], math.prod(entry["shape"])
         if entry["data_offsets"] != [end, end + count * dtype.itemsize]:
-            raise FormatError(f"{name}: data_offsets {entry['data_offsets']} leave a gap, overlap or do not match the shape")
+            raise FormatError(
+                f"{name}: data_offsets {entry['data_offsets']} leave a gap, overlap or do not match the shape")
         end += count * dtype.itemsize
         if data + end > len(content):
             raise FormatError(f"{name}: ends past the end of the file")
-        tensors[name] = numpy.frombuffer(content, dtype, count, data + end - count * dtype.itemsize).reshape(entry["shape"])
+        tensors[name] = numpy.frombuffer(content, dtype, count,
+                                         data + end - count * dtype.itemsize).reshape(entry["shape"])
     if data + end != len(content):
         raise FormatError("bytes after the last tensor")
     return tensors, metadata

@@ -1,7 +1,8 @@
 """Sampling in PyTorch: the reference that the C server is held to.
 
-p(token) ~ exp(log p / temperature), of the top_k best alone (Fan et al. 2018), and of those only the fewest best that have top_p of what is left (Holtzman et
-al. 2020). The numbers drawn are those of Philox4x32-10 (Salmon et al. 2011), a function of seed, step and sample alone.
+p(token) ~ exp(log p / temperature), of the top_k best alone (Fan et al. 2018), and of those only the fewest best that
+have top_p of what is left (Holtzman et al. 2020). The numbers drawn are those of Philox4x32-10 (Salmon et al. 2011), a
+function of seed, step and sample alone.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Sampling:
 
 
 def cut(pool: list[float], share: float) -> tuple[int, float]:
-    """How many of these weights, from the first on, have more than this share of their sum; and by which share of it the last of them was needed, or too much."""
+    """How many of these weights, from the first on, have more than this share of their sum;
+    and by which share of it the last of them was needed, or too much."""
     total, sum, count, gap = math.fsum(pool), 0.0, 0, math.inf
     while count < len(pool) and sum <= share * total:
         sum += pool[count]
@@ -54,7 +56,8 @@ def cut(pool: list[float], share: float) -> tuple[int, float]:
 
 
 def draw(log_probs: list[float], sampling: Sampling, u: float) -> tuple[int, float]:
-    """A token of those of this row; and the least gap, in log-probability or as a share of what may be drawn, that it hung on."""
+    """A token of those of this row; and the least gap, in log-probability or as a share of what may be drawn,
+    that it hung on."""
     order, gap = list(range(len(log_probs)))[::-1], math.inf
     if sampling.top_k or sampling.top_p < 1:
         order.sort(key=lambda token: (-log_probs[token], token))
@@ -71,8 +74,10 @@ def draw(log_probs: list[float], sampling: Sampling, u: float) -> tuple[int, flo
 
 
 @torch.no_grad()
-def sample(model: Model, source: list[int], count: int, sampling: Sampling, seed: int, words: list[int] | None = None) -> list[Hypothesis]:
-    """So many independent samples, the best score (length penalty 1) first. `margin` of the first: the least that a draw, or their order, hung on."""
+def sample(model: Model, source: list[int], count: int, sampling: Sampling, seed: int,
+           words: list[int] | None = None) -> list[Hypothesis]:
+    """So many independent samples, the best score (length penalty 1) first. `margin` of the first:
+    the least that a draw, or their order, hung on."""
     memory, start = encode(model, [source], None if words is None else [words])
     longest, found = max_length(model.config, len(source)), []
     for number in range(count):
@@ -88,5 +93,6 @@ def sample(model: Model, source: list[int], count: int, sampling: Sampling, seed
         found.append(path)
     found.sort(key=lambda h: -h.score(1.0))
     scores = [h.score(1.0) for h in found]
-    found[0].margin = min([h.margin for h in found] + [better - worse for better, worse in zip(scores, scores[1:]) if better > worse])
+    found[0].margin = min([h.margin for h in found] + [better - worse for better, worse in zip(scores, scores[1:])
+                                                       if better > worse])
     return found

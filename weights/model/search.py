@@ -1,9 +1,11 @@
-"""Greedy, beam and exact search and forced scoring in PyTorch: the reference that the C server is held to (sampling: weights/model/sampling.py).
+"""Greedy, beam and exact search and forced scoring in PyTorch:
+the reference that the C server is held to (sampling: weights/model/sampling.py).
 
-The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the sentence, where k is
-the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends when k = 0 or at the length limit, where
-open hypotheses join the list as they stand; the list is sorted by log_prob / length^penalty (length counts </s>). With defaults.finished `replaced` it follows
-CTranslate2: k stays the beam size, one of the next k that does not end takes the place of each that does, and the search ends when so many have ended.
+The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the
+sentence, where k is the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends
+when k = 0 or at the length limit, where open hypotheses join the list as they stand; the list is sorted by log_prob /
+length^penalty (length counts </s>). With defaults.finished `replaced` it follows CTranslate2: k stays the beam size,
+one of the next k that does not end takes the place of each that does, and the search ends when so many have ended.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class Hypothesis:
 
 
 def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]:
-    """texts: what each source token stands for (Tokenizer.texts), without </s>. -> for the place of each <unk> the text of the token that
-    got the most attention there (Luong et al. 2015)."""
+    """texts: what each source token stands for (Tokenizer.texts), without </s>. -> for the place of each <unk> the text
+    of the token that got the most attention there (Luong et al. 2015)."""
     columns = range(len(texts))
     found = {i: texts[max(columns, key=hypothesis.attention[i].__getitem__)]
              for i, token in enumerate(hypothesis.tokens) if token == UNK and hypothesis.attention[i]}
@@ -48,7 +50,8 @@ def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]
 @torch.no_grad()
 def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: Tokenizer | None,
           device: torch.device | str = "cpu") -> dict[int, str]:
-    """-> for the place of each <unk> the word that the model spells there, unless it has no characters. characters None: {}."""
+    """-> for the place of each <unk> the word that the model spells there, unless it has no characters. characters
+    None: {}."""
     if characters is None or UNK not in hypothesis.tokens:
         return {}
     ids, lengths = pad([source])
@@ -59,7 +62,8 @@ def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: T
 
 def print_unknowns(model: Model, source: list[int], hypothesis: Hypothesis, texts: list[str],
                    characters: Tokenizer | None) -> dict[int, str]:
-    """The text that is printed for each <unk>: the word that the model spells, or the source text that it attended to."""
+    """The text that is printed for each <unk>: the word that the model spells,
+    or the source text that it attended to."""
     return replace_unknowns(hypothesis, texts) | spell(model, source, hypothesis, characters)
 
 
@@ -78,8 +82,8 @@ def pad(sentences: list[list[int]], value: int = EOS) -> tuple[Tensor, Tensor]:
 
 
 def without_unknowns(model: Model, log_probs: Tensor) -> Tensor:
-    """The distribution that a search chooses from: log-probabilities [B, V]; if output.unknowns is false, <unk> is struck out and its probability is not
-    handed to the others."""
+    """The distribution that a search chooses from: log-probabilities [B, V];
+    if output.unknowns is false, <unk> is struck out and its probability is not handed to the others."""
     if not model.config["output"]["unknowns"]:
         log_probs[:, UNK] = -math.inf
     return log_probs
@@ -89,13 +93,15 @@ def encode(model: Model, sentences: list[list[int]], words: list[list[int]] | No
            device: torch.device | str = "cpu") -> tuple[Memory, DecoderState]:
     """words: the sentences' tokens as targets (weights/model/copies.py), which only outputs that copy read."""
     ids, lengths = pad(sentences)
-    return model.encode(ids.to(device), lengths, pad(words)[0].to(device) if words is not None and model.output.copies else None)
+    return model.encode(ids.to(device), lengths, pad(words)[0].to(device) if words is not None and model.output.copies
+                        else None)
 
 
 @torch.no_grad()
 def greedy(model: Model, sentences: list[list[int]], device: torch.device | str = "cpu",
            words: list[list[int]] | None = None) -> list[Hypothesis]:
-    """sentences: source ids with </s>; words as in `encode`. One hypothesis each, in order; `margin` is the smallest gap between best and second."""
+    """sentences: source ids with </s>; words as in `encode`.
+    One hypothesis each, in order; `margin` is the smallest gap between best and second."""
     limits = [max_length(model.config, len(s)) for s in sentences]
     memory, state = encode(model, sentences, words, device)
     found = [Hypothesis([], [], False) for _ in sentences]
@@ -139,7 +145,8 @@ class _Open:
 @torch.no_grad()
 def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty: float = 1.0,
          device: torch.device | str = "cpu", words: list[list[int]] | None = None) -> list[list[Hypothesis]]:
-    """n-best lists, best first; words as in `encode`. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
+    """n-best lists, best first; words as in `encode`. `margin` of the best:
+    the gap to the second, and of every cut between kept and dropped, the least."""
     limits = [max_length(model.config, len(s)) for s in sentences]
     replaces = model.config["defaults"]["finished"] == "replaced"
     memory, state = encode(model, sentences, words, device)
@@ -152,7 +159,8 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         log_probs, state, weights = model.step(tokens, first, state, memory)
         first = False
         attention = weights.tolist()
-        best = without_unknowns(model, log_probs).topk(min((2 * size if replaces else size) + 1, log_probs.shape[1]), dim=1)
+        best = without_unknowns(model, log_probs).topk(min((2 * size if replaces else size) + 1, log_probs.shape[1]),
+                                                       dim=1)
         values, indices = best.values.tolist(), best.indices.tolist()
         by_sentence: dict[int, list[int]] = {}
         for i, row in enumerate(rows):
@@ -161,7 +169,8 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         for sentence, members in by_sentence.items():
             k = size if replaces else size - len(finished[sentence])
             candidates = sorted(((rows[i].total + values[i][j], i, indices[i][j], values[i][j])
-                                 for i in members for j in range(len(values[i])) if values[i][j] > -math.inf), key=lambda c: (-c[0], c[1], c[2]))
+                                 for i in members for j in range(len(values[i])) if values[i][j] > -math.inf),
+                                key=lambda c: (-c[0], c[1], c[2]))
             if len(candidates) > k:
                 margins[sentence] = min(margins[sentence], candidates[k - 1][0] - candidates[k][0])
             taken = candidates[:k]
@@ -172,8 +181,8 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
                     margins[sentence] = min(margins[sentence], others[ended - 1][0] - others[ended][0])
             for total, i, token, log_prob in taken:
                 old = rows[i].hypothesis
-                hypothesis = Hypothesis(old.tokens + ([token] if token != EOS else []), old.log_probs + [log_prob], token == EOS,
-                                        old.attention + [attention[i][:len(sentences[sentence])]])
+                hypothesis = Hypothesis(old.tokens + ([token] if token != EOS else []), old.log_probs + [log_prob],
+                                        token == EOS, old.attention + [attention[i][:len(sentences[sentence])]])
                 if token == EOS or len(hypothesis.tokens) == limits[sentence]:
                     finished[sentence].append(hypothesis)
                     continue
@@ -182,7 +191,8 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
                 new_rows.append(_Open(sentence, hypothesis, total))
         if replaces:
             goes_on = [len(finished[row.sentence]) < size for row in new_rows]
-            parents, chosen, new_rows = ([item for item, on in zip(items, goes_on) if on] for items in (parents, chosen, new_rows))
+            parents, chosen, new_rows = ([item for item, on in zip(items, goes_on) if on]
+                                         for items in (parents, chosen, new_rows))
         selected = torch.tensor(parents, dtype=torch.long, device=device)
         if [row.sentence for row in new_rows] != [row.sentence for row in rows]:  # rows of a sentence share its memory
             memory = memory.select(selected)
@@ -192,7 +202,8 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
     for sentence, hypotheses in enumerate(finished):
         hypotheses.sort(key=lambda h: -h.score(length_penalty))
         if len(hypotheses) > size:  # several may end in the last step
-            margins[sentence] = min(margins[sentence], hypotheses[size - 1].score(length_penalty) - hypotheses[size].score(length_penalty))
+            margins[sentence] = min(margins[sentence], hypotheses[size - 1].score(length_penalty)
+                                    - hypotheses[size].score(length_penalty))
             del hypotheses[size:]
         scores = [h.score(length_penalty) for h in hypotheses[:2]]
         hypotheses[0].margin = min([margins[sentence]] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
@@ -200,9 +211,11 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
 
 
 @torch.no_grad()
-def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length_penalty: float = 1.0, words: list[int] | None = None) -> list[Hypothesis]:
-    """The best of all translations of at most this many tokens, best first: depth first, likely words first; a path is given up if no continuation can
-    score more than the last of the best so far (Stahlberg and Byrne 2019). `margin` of the best: the least gap in the list, and from it to the next."""
+def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length_penalty: float = 1.0,
+          words: list[int] | None = None) -> list[Hypothesis]:
+    """The best of all translations of at most this many tokens, best first: depth first, likely words first; a path is
+    given up if no continuation can score more than the last of the best so far (Stahlberg and Byrne 2019). `margin` of
+    the best: the least gap in the list, and from it to the next."""
     memory, start = encode(model, [source], None if words is None else [words])
     found: list[Hypothesis] = []
 
@@ -215,7 +228,8 @@ def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length
         log_probs, state, weights = model.step(torch.tensor([token]), not path.log_probs, state, memory)
         values, indices = without_unknowns(model, log_probs)[0].sort(descending=True, stable=True)
         for log_prob, token in zip(values.tolist(), indices.tolist()):
-            child = Hypothesis(path.tokens + [token] * (token != EOS), path.log_probs + [log_prob], token == EOS, path.attention + weights.tolist())
+            child = Hypothesis(path.tokens + [token] * (token != EOS), path.log_probs + [log_prob], token == EOS,
+                               path.attention + weights.tolist())
             bound = child.log_prob / longest ** length_penalty
             if log_prob == -math.inf or (len(found) > n_best and bound <= found[-1].score(length_penalty)):
                 break

@@ -1,4 +1,5 @@
-"""How the numbers of a model are stored, in NumPy: float32 tensors by name <-> the tensors of the file. A new storage is a row of STORAGES."""
+"""How the numbers of a model are stored, in NumPy: float32 tensors by name <-> the tensors of the file.
+A new storage is a row of STORAGES."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ BLOCK = 1 << 18  # numbers that are changed at once
 
 
 def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
-    """matrix [out, in] float32 -> int8 [out, in] in -127..127 and scale [out] float32: matrix = int8 * scale, row by row."""
+    """matrix [out, in] float32 -> int8 [out, in] in -127..127 and scale [out] float32:
+    matrix = int8 * scale, row by row."""
     largest = numpy.abs(matrix).max(axis=1)
     scale = numpy.where(largest > 0, largest / 127, 1).astype(numpy.float32)
     return numpy.rint(matrix / scale[:, None]).clip(-127, 127).astype(numpy.int8), scale
@@ -27,8 +29,8 @@ def _store_int8(name: str, rows: ndarray) -> dict[str, ndarray]:
 
 
 class Storage(NamedTuple):
-    """How rows of a matrix [out, in] are stored; of int8 each has a scale. Vectors stay float32: they are few, and biases are added to float32
-    sums."""
+    """How rows of a matrix [out, in] are stored; of int8 each has a scale.
+    Vectors stay float32: they are few, and biases are added to float32 sums."""
 
     dtype: numpy.dtype
     store: Callable[[str, ndarray], dict[str, ndarray]]
@@ -43,7 +45,8 @@ STORAGES: dict[str, Storage] = {
 
 
 def pieces(name: str, tensor: ndarray, storage: str) -> Iterator[tuple[str, ndarray]]:
-    """A float32 tensor -> what the file holds of it, a few rows at a time: what is made on the way is then small beside a large matrix."""
+    """A float32 tensor -> what the file holds of it, a few rows at a time:
+    what is made on the way is then small beside a large matrix."""
     if tensor.ndim != 2:
         yield name, tensor
         return

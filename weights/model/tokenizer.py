@@ -1,13 +1,13 @@
 """Vocabularies: training, and the two loaded sides of a model folder.
 
 sentencepiece: NAME.spm (unigram, nmt_nfkc normalisation, byte fallback off).
-words: what stands between white space; with `punctuation`, every character of Unicode's categories P and S is a token of its own, with a
-mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so that decoding gives the text back.
-characters: one token a character; U+2581 stands for white space between them.
-Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
-<unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
-and 2, and PyTorch's searches (weights/model/search.py) need them there. model/text/tokenizer.c does the same; tests/data/plain_tokens.json
-holds both to it.
+words: what stands between white space; with `punctuation`, every character of Unicode's categories P and S is a token
+of its own, with a mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so
+that decoding gives the text back. characters: one token a character; U+2581 stands for white space between them.
+Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their
+pieces, character by character. <unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where
+its model does; those trained here have them at 0, 1 and 2, and PyTorch's searches (weights/model/search.py) need them
+there. model/text/tokenizer.c does the same; tests/data/plain_tokens.json holds both to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
 
 UNKNOWN = "\u2047"  # how <unk> is printed
 MARK, SPACE = "\uffed", "\u2581"
-WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode's White_Space, for a set in a regular expression
+# Unicode's White_Space, for a set in a regular expression.
+WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
 
 
@@ -47,11 +48,13 @@ class Tokenizer:
 
     def __init__(self, path: Path, options: dict) -> None:
         """options: what concerns all; path: for subclasses."""
-        self.lowers = options.get("capitals") == "lowered"  # weights/model/copies.py reads texts in capitals in small letters
+        # Weights/model/copies.py reads texts in capitals in small letters.
+        self.lowers = options.get("capitals") == "lowered"
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
-        """Makes a vocabulary of at most `size` pieces, the special ones counted, of the lines, and writes it to `path`."""
+        """Makes a vocabulary of at most `size` pieces, the special ones counted, of the lines,
+        and writes it to `path`."""
         raise NotImplementedError
 
     @property
@@ -73,7 +76,8 @@ class Tokenizer:
         raise NotImplementedError
 
     def texts(self, text: str) -> list[str]:
-        """The text that each token stands for, without white space; a token without its own character stands for the next token's text."""
+        """The text that each token stands for, without white space;
+        a token without its own character stands for the next token's text."""
         found: list[str] = []
         for token in reversed(self.tokens(text)):
             visible = text[token.begin:token.end].strip(WHITE_CHARACTERS)
@@ -83,8 +87,10 @@ class Tokenizer:
 
 # OPUS-MT's preparation of text before it is split (model/text/tokenizer.h); "\uff11" is a mistake in its script.
 PREPARED = {ord(character): written for characters, written in (
-    ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"), ("％", "%"), ("～", "~"),
-    ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
+    ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"),
+    ("％", "%"), ("～", "~"),
+    ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"),
+    *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
 ) for character in characters}
 
 
@@ -103,7 +109,8 @@ def prepare(text: str) -> tuple[str, list[int]]:
 
 
 def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options: object) -> None:
-    """SentencePiece's training; options: more of its own. Written by us, for a file that SentencePiece writes holds the path it was trained under."""
+    """SentencePiece's training; options: more of its own.
+    Written by us, for a file that SentencePiece writes holds the path it was trained under."""
     sentencepiece.set_random_generator_seed(seed)
     trained = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -127,7 +134,8 @@ def segments(processor: sentencepiece.SentencePieceProcessor, text: str) -> Sequ
         return processor.encode(text, out_type="immutable_proto").pieces
     except ValueError:
         characters = [i for i, character in enumerate(text) for _ in character.encode()] + [len(text)]
-        return [Segment(p.id, p.piece, characters[p.begin], characters[p.end]) for p in processor.encode(text, return_type="proto").pieces]
+        return [Segment(p.id, p.piece, characters[p.begin], characters[p.end])
+                for p in processor.encode(text, return_type="proto").pieces]
 
 
 class SentencePiece(Tokenizer):
@@ -152,12 +160,14 @@ class SentencePiece(Tokenizer):
         return self.processor.encode(prepare(text)[0] if self.prepares else text)
 
     def sample(self, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
-        """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018); equal seeds draw equally."""
+        """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018);
+        equal seeds draw equally."""
         sentencepiece.set_random_generator_seed(seed)  # for new threads, of which a list gets one
         return self.processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
-        shown = {i: piece.removeprefix(SPACE) if i == 0 else re.sub(f"^{SPACE}", " ", piece) for i, piece in (others or {}).items()}
+        shown = {i: piece.removeprefix(SPACE) if i == 0 else re.sub(f"^{SPACE}", " ", piece)
+                 for i, piece in (others or {}).items()}
         return self.processor.decode([shown.get(i, self.pieces[token]) for i, token in enumerate(ids)])
 
     def find(self, piece: str) -> int:
@@ -183,7 +193,8 @@ class Numbered(SentencePiece):
         return [token.id for token in self.tokens(text)]
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
-        strange = {i: self.pieces[token] for i, token in enumerate(ids) if self.pieces[token] not in self.known and token != self.special[UNK]}
+        strange = {i: self.pieces[token] for i, token in enumerate(ids) if self.pieces[token] not in self.known
+                   and token != self.special[UNK]}
         return super().decode(ids, strange | (others or {}))
 
     def find(self, piece: str) -> int:
@@ -195,7 +206,8 @@ def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: in
     counts = Counter(pieces)
     for piece in SPECIAL:
         counts.pop(piece, None)
-    ranked = sorted((piece for piece, count in counts.items() if count >= min_count), key=lambda piece: (-counts[piece], piece))
+    ranked = sorted((piece for piece, count in counts.items() if count >= min_count),
+                    key=lambda piece: (-counts[piece], piece))
     kept = [*SPECIAL, *ranked[:max(0, size - len(SPECIAL)) if size else None]]
     path.write_text("".join(f"{piece}\n" for piece in kept), encoding="utf-8", newline="\n")
 
@@ -230,7 +242,8 @@ class Plain(Tokenizer):
         raise NotImplementedError
 
     def tokens(self, text: str) -> list[Token]:
-        return [Token(self.ids.get(piece, self.special[UNK]), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
+        return [Token(self.ids.get(piece, self.special[UNK]), piece, begin, end)
+                for piece, begin, end in self.cut(text, self.options)]
 
     def find(self, piece: str) -> int:
         return self.ids.get(piece, -1)
@@ -262,7 +275,8 @@ class Words(Plain):
         fold = lower if options["lowercase"] else str
         for word in re.finditer(f"[^{WHITE}]+", text):
             if options["punctuation"]:
-                yield from ((fold(piece), word.start() + begin, word.start() + end) for piece, begin, end in cls._marked(word[0]))
+                yield from ((fold(piece), word.start() + begin, word.start() + end)
+                            for piece, begin, end in cls._marked(word[0]))
             else:
                 yield fold(word[0]), word.start(), word.end()
 
@@ -319,8 +333,10 @@ KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Wo
 
 
 def options_of(section: dict, side: str) -> dict:
-    """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside cutting."""
-    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")} | {key: section[key] for key in ("preparation", "capitals")}
+    """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside
+    cutting."""
+    return {key: section[key] in (side, "both")
+            for key in ("lowercase", "punctuation")} | {key: section[key] for key in ("preparation", "capitals")}
 
 
 def _open(folder: Path, section: dict, side: str) -> Tokenizer:
@@ -338,8 +354,10 @@ def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
 def check_special(path: Path, side: Tokenizer) -> None:
     """PyTorch's searches know the special tokens by their ids here."""
     if side.special != (UNK, BOS, EOS):
-        found = ", ".join(f"{piece} at {place}" if place >= 0 else f"no {piece}" for piece, place in zip(SPECIAL, side.special))
-        raise VocabularyError(f"{path}: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has {found}; the server takes them anywhere")
+        found = ", ".join(f"{piece} at {place}" if place >= 0 else f"no {piece}"
+                          for piece, place in zip(SPECIAL, side.special))
+        raise VocabularyError(
+            f"{path}: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has {found}; the server takes them anywhere")
 
 
 CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
@@ -347,16 +365,19 @@ CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
 
 def load_characters(folder: Path, config: dict) -> Characters | None:
     """The characters with which the model spells; config: validated. None unless its output's type is characters."""
-    return Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"] == "characters" else None
+    return (Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"]
+            == "characters" else None)
 
 
 def vocabulary_sizes(folder: Path, config: dict, searches: bool = True) -> dict[str, int]:
-    """The sizes that Model takes, by its parameters' names. searches: the vocabularies must be such as PyTorch's searches read."""
+    """The sizes that Model takes, by its parameters' names. searches:
+    the vocabularies must be such as PyTorch's searches read."""
     source, target = load(folder, config["tokenizer"])
     if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
         raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
     characters = load_characters(folder, config)
-    for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target), (CHARACTERS, characters)):
+    for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target),
+                       (CHARACTERS, characters)):
         if side and searches:
             check_special(folder / path, side)
     return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}

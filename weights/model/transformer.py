@@ -1,8 +1,10 @@
-"""Self-attention in PyTorch: the blocks, an encoder and a decoder of them (Vaswani et al. 2017), as Marian computes them.
+"""Self-attention in PyTorch: the blocks, an encoder and a decoder of them (Vaswani et al. 2017),
+as Marian computes them.
 
-Letters: B sentences, T source tokens, S steps, d size of every vector between blocks, N heads, V vocabulary. What a layer of the decoder knows of
-earlier words is a row of MIXERS; activations are rows of ACTIVATIONS; the name is the one in config.json and the C server has a row of the same name.
-A block F reads x and puts out LN(x + F(x)) (norm `post`) or x + F(LN(x)) (`pre`, with one more LN on top of each stack).
+Letters: B sentences, T source tokens, S steps, d size of every vector between blocks, N heads, V vocabulary. What a
+layer of the decoder knows of earlier words is a row of MIXERS; activations are rows of ACTIVATIONS; the name is the one
+in config.json and the C server has a row of the same name. A block F reads x and puts out LN(x + F(x)) (norm `post`) or
+x + F(LN(x)) (`pre`, with one more LN on top of each stack).
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from .norm import Norm
 from .output import Reads
 from .tokenizer import EOS, UNK
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": functional.silu, "gelu": functional.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": functional.silu,
+                                                      "gelu": functional.gelu}
 
 
 def sinusoids(places: Tensor, size: int) -> Tensor:
-    """places [S], whole numbers -> [S, size], size even: sin(place e^(-i c)) for i = 0 .. size / 2 - 1, then as many cosines, c = ln(10000) / (size / 2 - 1):
-    two halves, as Marian has them, where Vaswani et al. let the two alternate."""
+    """places [S], whole numbers -> [S, size], size even: sin(place e^(-i c)) for i = 0 .. size / 2 - 1, then as many
+    cosines, c = ln(10000) / (size / 2 - 1): two halves, as Marian has them, where Vaswani et al. let the two
+    alternate."""
     half = size // 2
     steps = torch.arange(half, dtype=places.dtype, device=places.device)
     angles = places[:, None] * torch.exp(steps * -(math.log(10000) / (half - 1)))
@@ -35,17 +39,18 @@ def sinusoids(places: Tensor, size: int) -> Tensor:
 
 
 def slopes(heads: int) -> Tensor:
-    """How fast a head's attention falls with distance, [N]: 2^(-8 / N), 2^(-16 / N), ... 2^-8 (Press et al. 2022); if N is not a power of two, those of the
-    power below, then every other one of the power above."""
+    """How fast a head's attention falls with distance, [N]: 2^(-8 / N), 2^(-16 / N), ... 2^-8 (Press et al. 2022); if N
+    is not a power of two, those of the power below, then every other one of the power above."""
     below = 2 ** (heads.bit_length() - 1)
     first, more = (2.0 ** (-8 * torch.arange(1, n + 1, dtype=torch.float64) / n) for n in (below, 2 * below))
     return torch.cat([first, more[::2][:heads - below]])
 
 
 class Input(nn.Module):
-    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, and positions. section: the stack's in config.json; longest: the
-    positions that it has, where they are learned; all places beyond the last are in the last. A stored table, which begins at place 0, has as many as the
-    file says (weights/model/folder.py); the first token is in place position_offset."""
+    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, and positions. section: the stack's in
+    config.json; longest: the positions that it has, where they are learned; all places beyond the last are in the last.
+    A stored table, which begins at place 0, has as many as the file says (weights/model/folder.py); the first token is
+    in place position_offset."""
 
     def __init__(self, section: dict, longest: int) -> None:
         super().__init__()
@@ -93,8 +98,8 @@ class Residual(nn.Module):
 
 
 class Heads(nn.Module):
-    """Attention of N heads: e_ij = q_i . k_j / sqrt(d / N), of each head's own share of q = W x + b, k = U m + b and v = V m + b; the heads' contexts
-    side by side, times W_o. inputs: the size of m."""
+    """Attention of N heads: e_ij = q_i . k_j / sqrt(d / N), of each head's own share of q = W x + b, k = U m + b and v
+    = V m + b; the heads' contexts side by side, times W_o. inputs: the size of m."""
 
     def __init__(self, section: dict, inputs: int, dropout: float) -> None:
         super().__init__()
@@ -108,9 +113,10 @@ class Heads(nn.Module):
         """[B, S, d] -> [B, N, S, d / N]"""
         return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
-    def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor, lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T], the first tokens in each row; lean [N, S, T]: what is added to
-        the scores. -> y [B, S, d], weights [B, N, S, T]."""
+    def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor,
+             lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T], the first tokens in
+        each row; lean [N, S, T]: what is added to the scores. -> y [B, S, d], weights [B, N, S, T]."""
         q = self.query(x)
         if self.training and suits(q):
             y, weights = Attended.apply(q, keys, values, self.heads, visible.sum(-1).expand(x.shape[:2]), lean)
@@ -133,7 +139,8 @@ class Filter(nn.Module):
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
-        self.input, self.output = nn.Linear(section["hidden"], section["filter"]), nn.Linear(section["filter"], section["hidden"])
+        self.input, self.output = nn.Linear(section["hidden"],
+                                            section["filter"]), nn.Linear(section["filter"], section["hidden"])
         self.activate, self.dropout = ACTIVATIONS[section["activation"]], Dropout(dropout)
         self.residual = Residual(section, dropout)
 
@@ -142,7 +149,8 @@ class Filter(nn.Module):
         return self.residual.put_out(y, x)
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
-        return _linear(self.input, prefix + "input") | _linear(self.output, prefix + "output") | self.residual.named_tensors(prefix)
+        return _linear(self.input, prefix + "input") | _linear(self.output,
+                                                               prefix + "output") | self.residual.named_tensors(prefix)
 
 
 class Top(nn.Module):
@@ -150,7 +158,8 @@ class Top(nn.Module):
 
     def __init__(self, section: dict) -> None:
         super().__init__()
-        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"], epsilon=section["epsilon"])
+        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"],
+                         epsilon=section["epsilon"])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(x)
@@ -162,7 +171,8 @@ class Top(nn.Module):
 # ---- the encoder ----
 
 class TransformerEncoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, d]; no final states. Each layer: self-attention over the whole sentence, then a feed-forward."""
+    """ids [B, T] -> annotations [B, T, d]; no final states.
+    Each layer: self-attention over the whole sentence, then a feed-forward."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -191,9 +201,11 @@ class TransformerEncoder(nn.Module):
         return self.top(x), []
 
     def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"encoder.embedding": self.embedding.weight} | self.input.named_tensors("encoder.positions") | self.top.named_tensors("encoder.")
+        tensors = {"encoder.embedding": self.embedding.weight} | self.input.named_tensors(
+            "encoder.positions") | self.top.named_tensors("encoder.")
         for i, (attention, filter) in enumerate(zip(self.attentions, self.filters)):
-            tensors |= attention.named_tensors(f"encoder.layers.{i}.self.") | filter.named_tensors(f"encoder.layers.{i}.filter.")
+            tensors |= attention.named_tensors(f"encoder.layers.{i}.self.") | filter.named_tensors(
+                f"encoder.layers.{i}.filter.")
         return tensors
 
 
@@ -216,8 +228,10 @@ class SelfAttention(nn.Module):
     def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
         """x [B, S, d], the first of step number `step` -> the block's output [B, S, d], the state after the last."""
         u = self.heads.residual.read(x)
-        keys, values = torch.cat([state[0], self.heads.key(u)], dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
-        distance = torch.arange(step, step + x.shape[1], device=x.device)[:, None] - torch.arange(keys.shape[1], device=x.device)
+        keys, values = torch.cat([state[0], self.heads.key(u)],
+                                 dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
+        distance = torch.arange(step, step + x.shape[1],
+                                device=x.device)[:, None] - torch.arange(keys.shape[1], device=x.device)
         lean = -slopes(self.heads.heads).to(x)[:, None, None] * distance.to(x.dtype) if self.alibi else None
         y, _ = self.heads.look(u, keys, values, (distance >= 0)[None], lean)
         return self.heads.residual.put_out(y, x), (keys, values)
@@ -232,7 +246,8 @@ class SelfAttention(nn.Module):
 
 
 class Ssru(nn.Module):
-    """A recurrence without a product of its state (Kim et al. 2019): c_t = g c_{t-1} + (1 - g) W x, g = sigmoid(W_f x + b_f), y = relu(c_t). State: c."""
+    """A recurrence without a product of its state (Kim et al. 2019):
+    c_t = g c_{t-1} + (1 - g) W x, g = sigmoid(W_f x + b_f), y = relu(c_t). State: c."""
 
     name = "ssru."
 
@@ -258,12 +273,14 @@ class Ssru(nn.Module):
         return state
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
-        return _linear(self.candidate, prefix + "candidate") | _linear(self.forget, prefix + "forget") | self.residual.named_tensors(prefix)
+        return _linear(self.candidate, prefix + "candidate") | _linear(self.forget, prefix
+                                                                       + "forget") | self.residual.named_tensors(prefix)
 
 
 class Average(nn.Module):
-    """The mean of all x so far, through a feed-forward and a gate (Zhang et al. 2018). m_t: the mean of x_0 .. x_t; y = FFN(m_t), if average_filter is not
-    0, whose second matrix is left out where it would be d x d; with average_gate y = sigmoid(W_i x + b_i) x + sigmoid(W_f y + b_f) y. State: m."""
+    """The mean of all x so far, through a feed-forward and a gate (Zhang et al. 2018). m_t: the mean of x_0 .. x_t; y =
+    FFN(m_t), if average_filter is not 0, whose second matrix is left out where it would be d x d; with average_gate y =
+    sigmoid(W_i x + b_i) x + sigmoid(W_f y + b_f) y. State: m."""
 
     name = "average."
 
@@ -296,7 +313,8 @@ class Average(nn.Module):
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
         tensors = self.residual.named_tensors(prefix)
-        for name, part in (("input", self.input), ("output", self.output), ("gate.input", self.gate_input), ("gate.output", self.gate_mean)):
+        for name, part in (("input", self.input), ("output", self.output), ("gate.input", self.gate_input),
+                           ("gate.output", self.gate_mean)):
             tensors |= _linear(part, prefix + name) if part is not None else {}
         return tensors
 
@@ -307,8 +325,9 @@ MIXERS: dict[str, type[nn.Module]] = {"self_attention": SelfAttention, "ssru": S
 # ---- the decoder ----
 
 class TransformerDecoder(nn.Module):
-    """Each layer: what it knows of earlier words, attention to the annotations, a feed-forward. Step t reads the word of step t - 1 in place t; the first a
-    zero vector (first_input zero), <s> or </s>. The attention that is shown is that of one head, alignment_head of alignment_layer (0: the last)."""
+    """Each layer: what it knows of earlier words, attention to the annotations, a feed-forward. Step t reads the word
+    of step t - 1 in place t; the first a zero vector (first_input zero), <s> or </s>. The attention that is shown is
+    that of one head, alignment_head of alignment_layer (0: the last)."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -333,7 +352,8 @@ class TransformerDecoder(nn.Module):
     def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
         """keys, values [B, T, layers d]: layer by layer."""
         mask = torch.arange(annotations.shape[1], device=annotations.device) < lengths.to(annotations.device)[:, None]
-        keys, values = (torch.cat([getattr(cross, part)(annotations) for cross in self.crosses], dim=-1) for part in ("key", "value"))
+        keys, values = (torch.cat([getattr(cross, part)(annotations) for cross in self.crosses], dim=-1)
+                        for part in ("key", "value"))
         return Memory(annotations, keys, values, mask)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
@@ -369,8 +389,10 @@ class TransformerDecoder(nn.Module):
         return self._run(y, state, memory)[0]
 
     def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"decoder.embedding": self.embedding.weight} | self.input.named_tensors("decoder.positions") | self.top.named_tensors("decoder.")
+        tensors = {"decoder.embedding": self.embedding.weight} | self.input.named_tensors(
+            "decoder.positions") | self.top.named_tensors("decoder.")
         for i, (mixer, cross, filter) in enumerate(zip(self.mixers, self.crosses, self.filters)):
             prefix = f"decoder.layers.{i}."
-            tensors |= mixer.named_tensors(prefix + mixer.name) | cross.named_tensors(prefix + "cross.") | filter.named_tensors(prefix + "filter.")
+            tensors |= mixer.named_tensors(prefix + mixer.name) | cross.named_tensors(
+                prefix + "cross.") | filter.named_tensors(prefix + "filter.")
         return tensors

@@ -1,4 +1,5 @@
-"""The vocabulary file: UTF-8, one token a line, whose id is the line's number from 0 (model/text/tokenizer.c, which checks the same)."""
+"""The vocabulary file: UTF-8, one token a line, whose id is the line's number from 0 (model/text/tokenizer.c, which
+checks the same)."""
 
 from __future__ import annotations
 

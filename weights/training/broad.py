@@ -1,16 +1,21 @@
-"""Training of general models: python3 -m weights.training.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER] [--cool STEPS]
+"""Training of general models: python3 -m weights.training.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER]
+[--cool STEPS]
 
-Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora and links. training.pair names the
-corpora, source and target which of their languages is translated into which; training.sources, if any, which of them alone are read, and training.weights
-{source: weight} gives some of them another weight than weights/corpora/sources.tsv. The stream of examples is weights/training/mixture.py's, the arithmetic
-weights/training/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt (the averaged weights with the best mean
-validation chrF, as weights/training/export.py reads them), log.jsonl and samples.txt (each validation's translations).
+Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora
+and links. training.pair names the corpora, source and target which of their languages is translated into which;
+training.sources, if any, which of them alone are read, and training.weights {source: weight} gives some of them another
+weight than weights/corpora/sources.tsv. The stream of examples is weights/training/mixture.py's, the arithmetic
+weights/training/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt (the
+averaged weights with the best mean validation chrF, as weights/training/export.py reads them), log.jsonl and
+samples.txt (each validation's translations).
 
-A run with training.tokens ends when so many target tokens were seen, and in the last quarter of them the rate falls on a straight line to 1%. Without it a
-run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
-moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any moment, the same command goes
-on from the last checkpoint, to the bit. --from starts from an exported model with the same configuration; the optimiser then starts anew. A model of the same
-pair brings its vocabulary; of another pair the rows of its pieces (carried_over).
+A run with training.tokens ends when so many target tokens were seen, and in the last quarter of them the rate falls on
+a straight line to 1%. Without it a run has no planned end: after the warm-up the learning rate stays for `hold` steps
+and then falls with the root of the steps, and what is kept is a moving average of the weights. --cool lets the rate
+fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any
+moment, the same command goes on from the last checkpoint, to the bit. --from starts from an exported model with the
+same configuration; the optimiser then starts anew. A model of the same pair brings its vocabulary; of another pair the
+rows of its pieces (carried_over).
 """
 
 from __future__ import annotations
@@ -39,15 +44,18 @@ from ..model.network import Model
 from ..model.tokenizer import BOS, EOS, SPACE
 from .train import save, shrink_embeddings
 
-DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
-            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": [], "weights": {},
-            "hiding": False, "tokens": 0, "phrases": 0.2}
+DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400,
+            "hold": 4000, "dropout": 0.1,
+            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001,
+            "guided_attention": 0.4, "sources": [], "weights": {}, "hiding": False, "tokens": 0, "phrases": 0.2}
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
-VALID_RATIO = 1.6  # a young model repeats itself to the limit, which takes longer than what it learned between validations
+# A young model repeats itself to the limit, which takes longer than what it learned between validations.
+VALID_RATIO = 1.6
 # Characters that a vocabulary must have whatever the text: the rest are bytes.
-REQUIRED = "".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100))) + "ŒœŸ‘’‚‛“”„‹›–—…•€₹₽₿™℠№℃′″†‡‰←↑→↓↔⇒≈≠≤≥−√∞•●○■□▲▼►★☆✓✔✗☐♥♪½"
+REQUIRED = ("".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100)))
+            + "ŒœŸ‘’‚‛“”„‹›–—…•€₹₽₿™℠№℃′″†‡‰←↑→↓↔⇒≈≠≤≥−√∞•●○■□▲▼►★☆✓✔✗☐♥♪½")
 COOLED = 0.25  # of a run whose tokens are planned is this share, at its end, in which the learning rate falls to 1%
 
 
@@ -58,8 +66,10 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     if unknown := training.keys() - DEFAULTS.keys():
         sys.exit(f"training.{min(unknown)}: unknown key")
     config = configuration.validate(recipe)
-    if not fused.supported(config) or config["tokenizer"]["source"] != config["tokenizer"]["target"] or not config["encoder"]["eos"]:
-        sys.exit("this configuration cannot be trained here: weights/training/fused.py says what can; one vocabulary for both sides, encoder.eos true")
+    if (not fused.supported(config) or config["tokenizer"]["source"] != config["tokenizer"]["target"]
+        or not config["encoder"]["eos"]):
+        sys.exit("this configuration cannot be trained here: weights/training/fused.py says what can; one vocabulary "
+                 "for both sides, encoder.eos true")
     if not is_of_pair(config, (DEFAULTS | training)["pair"]):
         sys.exit("source and target must be the languages of training.pair")
     return config, DEFAULTS | training
@@ -75,12 +85,15 @@ def is_flipped(config: dict, training: dict) -> bool:
 
 
 def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
-    """One vocabulary for both languages, with a piece for each byte, so that <unk> never occurs, and separate digits; from the mixture's texts by their weights."""
+    """One vocabulary for both languages, with a piece for each byte, so that <unk> never occurs, and separate digits;
+    from the mixture's texts by their weights."""
     size, seed = training["vocabulary"], training["seed"]
-    stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2, weights=training["weights"])
+    stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2,
+                             weights=training["weights"])
     lines = [text for one in stream.examples(0) for text in (one.source, one.target) if not hiding.ALWAYS.search(text)]
     made = path.with_suffix(".model")  # a run that is stopped here finds no vocabulary, and makes it
-    tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
+    tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True,
+                            required_chars=REQUIRED)
     rejoined.rejoin(made, lines[:20000])
     made.rename(path)
 
@@ -91,7 +104,8 @@ def chosen(kept: mixture.Cache, training: dict) -> mixture.Cache:
         if unknown := set(training[key]) - kept.corpora.keys():
             sys.exit(f"training.{key}: {min(unknown)} is unknown")
     names = training["sources"]
-    return mixture.Cache({name: pairs for name, pairs in kept.corpora.items() if name in names}, kept.names) if names else kept
+    return (mixture.Cache({name: pairs for name, pairs in kept.corpora.items() if name in names}, kept.names) if names
+            else kept)
 
 
 def described(start: Path) -> str:
@@ -103,9 +117,11 @@ def described(start: Path) -> str:
 
 
 def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[str]) -> dict[str, ndarray]:
-    """The wanted tensors of an exported model, for the vocabulary `side`: a piece that the model has not gets the mean row of those that it spells it with."""
+    """The wanted tensors of an exported model, for the vocabulary `side`:
+    a piece that the model has not gets the mean row of those that it spells it with."""
     model, old, _ = folder.read(start)
-    spelt = [[old.find(piece)] if old.find(piece) >= 0 or i in side.special else old.processor.encode(piece.replace(SPACE, " "))
+    spelt = [[old.find(piece)] if old.find(piece) >= 0 or i in side.special
+             else old.processor.encode(piece.replace(SPACE, " "))
              for i, piece in enumerate(side.pieces)]
     spelt = [ids if min(ids, default=-1) >= 0 else [0] for ids in spelt]
     for special, theirs in zip(side.special, old.special):
@@ -118,13 +134,15 @@ def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[
 
 
 def planned_fall(tokens: int, training: dict) -> float:
-    """The factor of the learning rate after this many target tokens, in a run with a planned number of tokens; 0: the run is over."""
+    """The factor of the learning rate after this many target tokens, in a run with a planned number of tokens; 0:
+    the run is over."""
     planned = training["tokens"]
     return min(1.0, max(0.0, planned - tokens) / (COOLED * planned)) if planned else 1.0
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
-    """Linear warm-up, a plateau, the inverse root; cool: (first step, steps) of the last fall, which may be still to come."""
+    """Linear warm-up, a plateau, the inverse root; cool:
+    (first step, steps) of the last fall, which may be still to come."""
     warmup, hold = training["warmup"], training["hold"]
     rate = training["learning_rate"] * min(1.0, (step + 1) / warmup, math.sqrt(hold / max(step, 1)))
     return rate if cool is None else rate * max(0.01, 1 - max(0, step - cool[0]) / cool[1])
@@ -153,17 +171,20 @@ class Run:
             train_vocabulary(kept, self.training, path)
         self.side = tokenizer.SentencePiece(path, {})
         self.limit = self.config["limits"]["max_source_tokens"]
-        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"],
+        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit,
+                                      weights=self.training["weights"],
                                       hides=self.training["hiding"], share=self.training["phrases"])
         torch.manual_seed(self.training["seed"])
-        self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config), dropout=self.training["dropout"])
+        self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config),
+                           dropout=self.training["dropout"])
         shrink_embeddings(self.model, self.training["embedding_deviation"])
         if start and not (out / "checkpoint.pt").exists():
             folder.load_tensors(self.model, carried_over(start, self.side, self.model.named_tensors().keys()))
         self.began = described(start) if start else ""
         self.fused = fused.Fused(self.model)
         self.parameters = dict(self.model.named_parameters())
-        self.average, self.first, self.second = ({name: p.detach().clone() if like else torch.zeros_like(p) for name, p in self.parameters.items()}
+        self.average, self.first, self.second = ({name: p.detach().clone() if like else torch.zeros_like(p)
+                                                  for name, p in self.parameters.items()}
                                                  for like in (True, False, False))
         self.valid = mixture.held_out(root, self.pair, flip)
         self.step = self.chunk = self.batch = self.tokens = 0
@@ -172,9 +193,11 @@ class Run:
         self.seconds = -time.process_time()
 
     def state(self) -> dict:
-        return {"config": self.config, "training": self.training, "model": self.model.state_dict(), "average": self.average, "first": self.first,
+        return {"config": self.config, "training": self.training, "model": self.model.state_dict(),
+                "average": self.average, "first": self.first,
                 "second": self.second, "random": torch.get_rng_state(), "torch": torch.__version__, "cool": self.cool,
-                "position": (self.step, self.chunk, self.batch, self.tokens, self.best), "began": self.began, "seconds": self.seconds + time.process_time()}
+                "position": (self.step, self.chunk, self.batch, self.tokens, self.best), "began": self.began,
+                "seconds": self.seconds + time.process_time()}
 
     def resume(self) -> None:
         path = self.out / "checkpoint.pt"
@@ -189,7 +212,9 @@ class Run:
                 tensor.copy_(saved[name][key])
         torch.set_rng_state(saved["random"])
         self.step, self.chunk, self.batch, self.tokens, self.best = saved["position"]
-        self.cool, self.began, self.seconds = saved["cool"], saved.get("began", self.began), saved["seconds"] - time.process_time()
+        self.cool, self.began, self.seconds = saved["cool"], saved.get("began",
+                                                                       self.began), saved[
+                                                                           "seconds"] - time.process_time()
         print(f"resumed at step {self.step}, chunk {self.chunk}", flush=True)
 
     def update(self, batch: list[Encoded]) -> tuple[float, float, int]:
@@ -214,11 +239,14 @@ class Run:
         if not math.isfinite(norm):
             sys.exit(f"step {self.step}: the gradient is not finite; the last checkpoint stands")
         self.step += 1
-        (beta1, beta2), share = BETAS, max(self.training["averaging"], 10 / (self.step + 9))  # of the last tenth at first
+        # Of the last tenth at first.
+        (beta1, beta2), share = BETAS, max(self.training["averaging"], 10 / (self.step + 9))
         rate = self.rate(self.step - 1) / (1 - beta1 ** self.step)
         for name, p in self.parameters.items():
-            self.fused.kernels.call("adam", p.numel(), p.detach(), p.grad.contiguous(), self.first[name], self.second[name], self.average[name], rate,
-                                    (1 - beta2 ** self.step) ** -0.5, beta1, beta2, EPSILON, min(1.0, self.training["clip"] / (norm + 1e-6)), share)
+            self.fused.kernels.call("adam", p.numel(), p.detach(), p.grad.contiguous(), self.first[name],
+                                    self.second[name], self.average[name], rate,
+                                    (1 - beta2 ** self.step) ** -0.5, beta1, beta2, EPSILON,
+                                    min(1.0, self.training["clip"] / (norm + 1e-6)), share)
 
     def averaged(self) -> Model:
         with torch.random.fork_rng():  # the values that it has at first are drawn, and thrown away
@@ -242,14 +270,16 @@ class Run:
     def validate(self, loss: float, guided: float) -> None:
         model = self.averaged()
         model.config["limits"]["max_target_ratio"] = VALID_RATIO
-        line: dict = {"step": self.step, "tokens": self.tokens, "passes": round(self.chunk * self.stream.chunk / self.stream.size, 3),
+        line: dict = {"step": self.step, "tokens": self.tokens,
+                      "passes": round(self.chunk * self.stream.chunk / self.stream.size, 3),
                       "loss": round(loss, 4), "guided": round(guided, 4), "rate": self.rate(self.step),
                       "core_seconds": round(self.seconds + time.process_time())}
         shown = []
         for name, pairs in self.valid.items():
             outputs, references = self.translate(model, [a for a, _ in pairs]), [b for _, b in pairs]
             line[name] = [round(scores.bleu(outputs, references), 1), round(scores.chrf(outputs, references), 1)]
-            shown += [f"{name}\t{a}\n\t{output}\n\t({b})\n" for (a, b), output in list(zip(pairs, outputs))[::max(1, len(pairs) // 8)]]
+            shown += [f"{name}\t{a}\n\t{output}\n\t({b})\n"
+                      for (a, b), output in list(zip(pairs, outputs))[::max(1, len(pairs) // 8)]]
         mean = sum(line[name][1] for name in self.valid) / len(self.valid)
         line["mean_chrf"] = round(mean, 2)
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as log:
@@ -258,9 +288,10 @@ class Run:
         print(json.dumps(line), flush=True)
         if mean > self.best:
             self.best = mean
-            save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": model.state_dict(), "epoch": self.step,
-                                        "valid_bleu": line["flores"][0], "tokens": self.tokens, "core_seconds": line["core_seconds"],
-                                        "began": self.began})
+            save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": model.state_dict(),
+                                        "epoch": self.step,
+                                        "valid_bleu": line["flores"][0], "tokens": self.tokens,
+                                        "core_seconds": line["core_seconds"], "began": self.began})
 
     def updates(self) -> Iterator[list[Encoded]]:
         while True:
@@ -271,8 +302,8 @@ class Run:
             self.chunk, self.batch = self.chunk + 1, 0
 
     def run(self, save_every: float, validate_every: float, until: float = math.inf, last: float = math.inf) -> None:
-        """Until time.monotonic() passes `until`, step `last` or the end of the cooling: then the checkpoint is saved. validate_every: core seconds, so that
-        a run that hardly gets a core learns with it."""
+        """Until time.monotonic() passes `until`, step `last` or the end of the cooling: then the checkpoint is saved.
+        validate_every: core seconds, so that a run that hardly gets a core learns with it."""
         saved, validated = time.monotonic(), time.process_time()
         sums, recent = [0.0, 0.0, 0], [0.0, 0.0, 0]
         bar = tqdm(self.updates(), mininterval=20, unit="step", initial=self.step)
@@ -282,7 +313,8 @@ class Run:
             for total in (sums, recent):
                 total[:] = total[0] + loss * count, total[1] + guided * count, total[2] + count
             if self.step % REPORT == 0:
-                bar.write(f"step {self.step}: loss {recent[0] / recent[2]:.4f}, guided {recent[1] / recent[2]:.4f}, {self.tokens:,} tokens, "
+                bar.write(f"step {self.step}: loss {recent[0] / recent[2]:.4f}, guided {recent[1] / recent[2]:.4f}, "
+                          f"{self.tokens:,} tokens, "
                           f"{self.seconds + time.process_time():.0f} core seconds", file=sys.stdout)
                 recent[:] = 0.0, 0.0, 0
             now = time.monotonic()
@@ -308,7 +340,8 @@ def main() -> None:
     parser.add_argument("--save-every", type=float, default=300, help="seconds between checkpoints")
     parser.add_argument("--validate-every", type=float, default=1800, help="core seconds between validations")
     parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be resumed")
-    parser.add_argument("--cool", type=int, help="let the learning rate fall to its end within so many steps from here, then stop")
+    parser.add_argument("--cool", type=int,
+                        help="let the learning rate fall to its end within so many steps from here, then stop")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     begun = time.monotonic()
@@ -316,7 +349,8 @@ def main() -> None:
     run.resume()
     if arguments.cool and (run.cool is None or run.step >= sum(run.cool)):
         run.cool = (run.step, arguments.cool)
-    print(f"{sum(p.numel() for p in run.parameters.values()):,} parameters, {run.stream.size:,.0f} examples a pass, {run.fused.kernels.dtype}, "
+    print(f"{sum(p.numel() for p in run.parameters.values()):,} parameters, {run.stream.size:,.0f} examples a pass, "
+          f"{run.fused.kernels.dtype}, "
           f"torch {torch.__version__}", flush=True)
     run.run(arguments.save_every, arguments.validate_every, begun + arguments.budget)
 

@@ -1,7 +1,8 @@
 """Export: python3 -m weights.training.export RUN_FOLDER MODEL_FOLDER [--dtype float16|float32|bfloat16|int8] [--last]
 
-Input: a run folder of weights/training/train.py (best.pt and the two vocabularies). Output: a model folder as the server loads it: config.json,
-model.safetensors, the vocabularies. The model card, README.md, is written by weights/evaluation/evaluate.py --card.
+Input: a run folder of weights/training/train.py (best.pt and the two vocabularies). Output: a model folder as the
+server loads it: config.json, model.safetensors, the vocabularies. The model card, README.md, is written by
+weights/evaluation/evaluate.py --card.
 """
 
 from __future__ import annotations
@@ -21,15 +22,18 @@ from ..model.network import Model
 def metadata(best: dict) -> dict[str, str]:
     """The origin of the weights, for `__metadata__` of the container; best: the content of best.pt."""
     return {"seed": str(best["training"]["seed"]), "torch": torch.__version__, "epoch": str(best["epoch"]),
-            "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key]) for key in ("tokens", "core_seconds", "gpu_seconds", "began") if best.get(key)}
+            "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key])
+                                                          for key in ("tokens", "core_seconds", "gpu_seconds", "began")
+                                                          if best.get(key)}
 
 
 def newest(run: Path) -> dict:
     """The content of best.pt if the weights of the last checkpoint were the best: averaged, if the run averages."""
     saved = torch.load(run / "checkpoint.pt", map_location="cpu")
-    weights = {name.removeprefix("module."): tensor for name, tensor in (saved["average"] or saved["model"]).items() if name != "n_averaged"}
-    return {"config": saved["config"], "training": saved["training"], "model": weights, "epoch": f"step {saved['position'][0]}",
-            "valid_bleu": math.nan}
+    weights = {name.removeprefix("module."): tensor for name, tensor in (saved["average"] or saved["model"]).items()
+               if name != "n_averaged"}
+    return {"config": saved["config"], "training": saved["training"], "model": weights,
+            "epoch": f"step {saved['position'][0]}", "valid_bleu": math.nan}
 
 
 def load(model: Model, weights: dict[str, torch.Tensor]) -> None:

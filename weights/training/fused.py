@@ -1,9 +1,10 @@
-"""Fast training on one core: the recurrences of a conditional GRU model step by step, with PyTorch's products of whole steps and the element-wise
-rest in C (weights/training/kernels.py), forward and backward.
+"""Fast training on one core: the recurrences of a conditional GRU model step by step, with PyTorch's products of whole
+steps and the element-wise rest in C (weights/training/kernels.py), forward and backward.
 
-Input: a Model that `supported` accepts, a batch of padded ids. Output: the same loss and gradients as the model's own `teach` gives, several times
-faster. Activations are bfloat16 where the processor multiplies it (`avx512_bf16`), else float32; weights, carried states and sums are float32.
-Dropout is where the model has it, except between the layers of the decoder's two cells.
+Input: a Model that `supported` accepts, a batch of padded ids. Output: the same loss and gradients as the model's own
+`teach` gives, several times faster. Activations are bfloat16 where the processor multiplies it (`avx512_bf16`), else
+float32; weights, carried states and sums are float32. Dropout is where the model has it, except between the layers of
+the decoder's two cells.
 
 Letters as in weights/model/network.py; everything here is time-major: [S, B, ...].
 """
@@ -39,7 +40,8 @@ class Layer(torch.autograd.Function):
 
     @staticmethod
     def forward(context, kernels: Kernels, x: Tensor, *weights: Tensor) -> Tensor:
-        cell = Cell(weights[0].to(kernels.dtype), weights[1].to(kernels.dtype), weights[2].detach(), weights[3].detach())
+        cell = Cell(weights[0].to(kernels.dtype), weights[1].to(kernels.dtype), weights[2].detach(),
+                    weights[3].detach())
         steps, rows, hidden = x.shape[0], x.shape[1], cell.state.shape[1]
         read = torch.mm(x.flatten(0, 1), cell.input.t()).view(steps, rows, -1)
         past = torch.empty_like(read)
@@ -48,7 +50,8 @@ class Layer(torch.autograd.Function):
         turned = cell.state.t()
         for t in range(steps):
             torch.mm(states[t], turned, out=past[t])
-            kernels.call("gru_forward", rows, hidden, read[t], past[t], cell.bias_input, cell.bias_state, carried, states[t + 1])
+            kernels.call("gru_forward", rows, hidden, read[t], past[t], cell.bias_input, cell.bias_state, carried,
+                         states[t + 1])
         context.kernels, context.cell = kernels, cell
         context.save_for_backward(x, read, past, states)
         return states[1:]
@@ -62,22 +65,24 @@ class Layer(torch.autograd.Function):
         of_read, of_past = torch.empty_like(read), torch.empty_like(past)
         carried, through = x.new_zeros(rows, hidden, dtype=torch.float32), x.new_zeros(rows, hidden)
         for t in reversed(range(steps)):
-            kernels.call("gru_backward", rows, hidden, read[t], past[t], cell.bias_input, cell.bias_state, states[t], gradient[t], through, carried,
-                         of_read[t], of_past[t])
+            kernels.call("gru_backward", rows, hidden, read[t], past[t], cell.bias_input, cell.bias_state, states[t],
+                         gradient[t], through, carried, of_read[t], of_past[t])
             torch.mm(of_past[t], cell.state, out=through)
         of_x = torch.mm(of_read.flatten(0, 1), cell.input).view_as(x)
-        return (None, of_x, product_of(of_read, x), product_of(of_past, states[:-1]), kernels.columns(of_read), kernels.columns(of_past))
+        return (None, of_x, product_of(of_read, x), product_of(of_past, states[:-1]), kernels.columns(of_read),
+                kernels.columns(of_past))
 
 
 class Decoding(torch.autograd.Function):
     """A conditional decoder's recurrence: s' = cell1(y, s), attention of s' over the keys, s = cell2(c, s').
 
-    read [S, B, 3H]: W y of cell1 without its bias; first [B, H] (float32); keys [B, T, H], values [B, T, C]; lengths [B].
-    -> s [S, B, H], c [S, B, C], a [S, B, T] (float32).
+    read [S, B, 3H]: W y of cell1 without its bias; first [B, H] (float32); keys [B, T, H], values [B, T, C]; lengths
+    [B]. -> s [S, B, H], c [S, B, C], a [S, B, T] (float32).
     """
 
     @staticmethod
-    def forward(context, kernels: Kernels, lengths: Tensor, read: Tensor, first: Tensor, keys: Tensor, values: Tensor, *weights: Tensor):
+    def forward(context, kernels: Kernels, lengths: Tensor, read: Tensor, first: Tensor, keys: Tensor, values: Tensor,
+                *weights: Tensor):
         one = Cell(weights[0], weights[0].to(kernels.dtype), weights[1].detach(), weights[2].detach())
         two = Cell(weights[3].to(kernels.dtype), weights[4].to(kernels.dtype), weights[5].detach(), weights[6].detach())
         steps, rows, hidden = read.shape[0], read.shape[1], one.state.shape[1]
@@ -90,11 +95,14 @@ class Decoding(torch.autograd.Function):
         states[0] = carried
         for t in range(steps):
             torch.mm(states[t], one.state.t(), out=past[t])
-            kernels.call("gru_forward", rows, hidden, read[t], past[t], one.bias_input, one.bias_state, carried, middle[t])
-            kernels.call("attend_forward", rows, tokens, hidden, size, carried, keys, values, lengths, attention[t], contexts[t], room)
+            kernels.call("gru_forward", rows, hidden, read[t], past[t], one.bias_input, one.bias_state, carried,
+                         middle[t])
+            kernels.call("attend_forward", rows, tokens, hidden, size, carried, keys, values, lengths, attention[t],
+                         contexts[t], room)
             torch.mm(contexts[t], two.input.t(), out=seen[t])
             torch.mm(middle[t], two.state.t(), out=kept[t])
-            kernels.call("gru_forward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, carried, states[t + 1])
+            kernels.call("gru_forward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, carried,
+                         states[t + 1])
         context.kernels, context.cells, context.lengths = kernels, (one, two), lengths
         context.save_for_backward(read, past, seen, kept, states, middle, contexts, attention, keys, values)
         return states[1:], contexts, attention
@@ -105,35 +113,40 @@ class Decoding(torch.autograd.Function):
         read, past, seen, kept, states, middle, contexts, attention, keys, values = context.saved_tensors
         steps, rows, hidden = read.shape[0], read.shape[1], one.state.shape[1]
         tokens, size = keys.shape[1], values.shape[2]
-        of_states, of_contexts, of_attention = of_states.contiguous(), of_contexts.contiguous(), of_attention.contiguous()
+        of_states, of_contexts, of_attention = (of_states.contiguous(), of_contexts.contiguous(),
+                                                of_attention.contiguous())
         of_read, of_past, of_seen, of_kept = (torch.empty_like(read) for _ in range(4))
         of_scores = read.new_empty(steps, rows, tokens)
         reached = torch.empty_like(contexts)  # all that reaches c
         carried, room, lead = (attention.new_zeros(shape) for shape in ((rows, hidden), (size,), (tokens,)))
         through, none = read.new_zeros(rows, hidden), None
         for t in reversed(range(steps)):
-            kernels.call("gru_backward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, middle[t], of_states[t], through, carried,
-                         of_seen[t], of_kept[t])
+            kernels.call("gru_backward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, middle[t],
+                         of_states[t], through, carried, of_seen[t], of_kept[t])
             torch.mm(of_seen[t], two.input, out=reached[t])
             torch.mm(of_kept[t], two.state, out=through)
-            kernels.call("attend_backward", rows, tokens, hidden, size, keys, values, lengths, attention[t], reached[t], of_contexts[t],
-                         of_attention[t], of_scores[t], carried, room, lead)
-            kernels.call("gru_backward", rows, hidden, read[t], past[t], one.bias_input, one.bias_state, states[t], none, through, carried,
-                         of_read[t], of_past[t])
+            kernels.call("attend_backward", rows, tokens, hidden, size, keys, values, lengths, attention[t], reached[t],
+                         of_contexts[t], of_attention[t], of_scores[t], carried, room, lead)
+            kernels.call("gru_backward", rows, hidden, read[t], past[t], one.bias_input, one.bias_state, states[t],
+                         none, through, carried, of_read[t], of_past[t])
             torch.mm(of_past[t], one.state, out=through)
         of_first = carried + through.float()
         scores, weights = of_scores.permute(1, 2, 0), attention.to(kernels.dtype).permute(1, 2, 0)  # [B, T, S]
         of_keys, of_values = torch.bmm(scores, middle.transpose(0, 1)), torch.bmm(weights, reached.transpose(0, 1))
-        return (None, None, of_read, of_first, of_keys, of_values, product_of(of_past, states[:-1]), kernels.columns(of_read), kernels.columns(of_past),
-                product_of(of_seen, contexts), product_of(of_kept, middle), kernels.columns(of_seen), kernels.columns(of_kept))
+        return (None, None, of_read, of_first, of_keys, of_values, product_of(of_past, states[:-1]),
+                kernels.columns(of_read), kernels.columns(of_past),
+                product_of(of_seen, contexts), product_of(of_kept, middle), kernels.columns(of_seen),
+                kernels.columns(of_kept))
 
 
 class CrossEntropy(torch.autograd.Function):
-    """Label-smoothed cross-entropy of readouts [N, E] against wanted [N], summed, with the output layer of weight [V, E] and bias [V]. -> that, and
-    without gradient the plain one. Gradients are made in the forward pass, `kernels.rows` rows at a time, so that [N, V] is not kept."""
+    """Label-smoothed cross-entropy of readouts [N, E] against wanted [N], summed, with the output layer of weight [V,
+    E] and bias [V]. -> that, and without gradient the plain one. Gradients are made in the forward pass, `kernels.rows`
+    rows at a time, so that [N, V] is not kept."""
 
     @staticmethod
-    def forward(context, kernels: Kernels, readouts: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor, smoothing: float):
+    def forward(context, kernels: Kernels, readouts: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor,
+                smoothing: float):
         turned = weight.to(kernels.dtype)
         room, plain = bias.new_empty(len(bias)), bias.new_zeros((), dtype=torch.float64)
         of_readouts, of_weight, of_bias = torch.empty_like(readouts), torch.zeros_like(weight), torch.zeros_like(bias)
@@ -141,7 +154,8 @@ class CrossEntropy(torch.autograd.Function):
         for begin in range(0, len(wanted), kernels.rows):
             rows = slice(begin, begin + kernels.rows)
             logits = torch.mm(readouts[rows], turned.t())
-            loss += kernels.call("cross_entropy", len(logits), len(bias), logits, bias.detach(), wanted[rows], smoothing, room, plain)
+            loss += kernels.call("cross_entropy", len(logits), len(bias), logits, bias.detach(), wanted[rows],
+                                 smoothing, room, plain)
             whole = whole + plain
             torch.mm(logits, turned, out=of_readouts[rows])
             of_weight += torch.mm(logits.t(), readouts[rows])
@@ -158,15 +172,20 @@ class CrossEntropy(torch.autograd.Function):
 def supported(config: dict) -> bool:
     """config: validated. Any encoder; one that `has_layers` refuses computes as weights/model/network.py has it."""
     attention, decoder, output = (config[name] for name in ("attention", "decoder", "output"))
-    return bool(attention and attention["score"] == "general" and attention["window"] == "global" and attention["source_depth"] == 0
-                and attention["values"] == "identity" and decoder["style"] == "conditional" and decoder["cell"] == "gru" and decoder["layers"] == 1
-                and decoder["normalization"] == "none" and decoder["transitions"] == 0 and decoder["initial_state"] == "mean"
-                and decoder["initial_projection"] and decoder["readout"] == "tanh" and decoder["first_input"] == "bos" and output["type"] == "vocabulary")
+    return bool(attention and attention["score"] == "general" and attention["window"] == "global"
+                and attention["source_depth"] == 0
+                and attention["values"] == "identity" and decoder["style"] == "conditional" and decoder["cell"] == "gru"
+                and decoder["layers"] == 1
+                and decoder["normalization"] == "none" and decoder["transitions"] == 0 and decoder["initial_state"]
+                == "mean"
+                and decoder["initial_projection"] and decoder["readout"] == "tanh" and decoder["first_input"] == "bos"
+                and output["type"] == "vocabulary")
 
 
 def has_layers(encoder: dict) -> bool:
     """Whether the encoder is made of Layer."""
-    return bool(encoder["type"] == "recurrent" and encoder["cell"] == "gru" and encoder["bidirectional"] and encoder["stack"] == "joined"
+    return bool(encoder["type"] == "recurrent" and encoder["cell"] == "gru" and encoder["bidirectional"]
+                and encoder["stack"] == "joined"
                 and encoder["normalization"] == "none" and encoder["transitions"] == 0)
 
 
@@ -179,7 +198,8 @@ class Fused:
     """The loss of a model and its gradients."""
 
     def __init__(self, model: Model, half: bool | None = None, kernels: Kernels | None = None) -> None:
-        """half: bfloat16 activations; by default if the processor multiplies it. kernels: of another device than the processor."""
+        """half: bfloat16 activations; by default if the processor multiplies it. kernels:
+        of another device than the processor."""
         assert supported(model.config)
         self.model = model
         self.kernels = kernels or Kernels(processor_multiplies_bfloat16() if half is None else half)
@@ -215,31 +235,36 @@ class Fused:
         projection = self.model.decoder.initial[0]
         return torch.tanh(functional.linear(mean, projection.weight, projection.bias))
 
-    def decode(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """ids [B, T]; inputs [B, S] (begins with <s>) -> annotations [B, T, D], embeddings of the inputs [S, B, E], and Decoding's."""
+    def decode(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor,
+                                                                            tuple[Tensor, Tensor, Tensor]]:
+        """ids [B, T]; inputs [B, S] (begins with <s>) -> annotations [B, T, D], embeddings of the inputs [S, B, E],
+        and Decoding's."""
         decoder = self.model.decoder
         annotations = self.annotate(ids.t().contiguous(), lengths)
         y = functional.embedding(inputs.t().contiguous(), decoder.embedding.weight).to(self.kernels.dtype)
         one, two = decoder.layers[0].rnn._flat_weights, decoder.conditional.rnn._flat_weights
         memory = annotations.transpose(0, 1).contiguous()
         keys = self.linear(memory, decoder.attention.scorer.key.weight)
-        return memory, y, Decoding.apply(self.kernels, lengths, self.linear(self.drop(y), one[0]), self.first_state(annotations, lengths), keys, memory,
-                                         *one[1:], *two)
+        return memory, y, Decoding.apply(self.kernels, lengths, self.linear(self.drop(y), one[0]),
+                                         self.first_state(annotations, lengths), keys, memory, *one[1:], *two)
 
     @torch.no_grad()
     def states(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of an alignment head, as in `decode`: annotations [B, T, D] and the decoder's states [B, S, H], float32."""
+        """The inputs of an alignment head, as in `decode`:
+        annotations [B, T, D] and the decoder's states [B, S, H], float32."""
         annotations, _, (s, _, _) = self.decode(ids, lengths, inputs)
         return annotations.float(), s.transpose(0, 1).float()
 
-    def loss(self, ids: Tensor, lengths: Tensor, inputs: Tensor, wanted: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed loss and the plain one, summed over
-        target tokens, and the attention [B, S, T]."""
+    def loss(self, ids: Tensor, lengths: Tensor, inputs: Tensor, wanted: Tensor,
+             smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
+        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed loss and the
+        plain one, summed over target tokens, and the attention [B, S, T]."""
         model, decoder = self.model, self.model.decoder
         _, y, (s, c, a) = self.decode(ids, lengths, inputs)
         real = self.kernels.chosen(wanted.t() != -100)
         parts = torch.cat([y[real], s[real], c[real]], dim=-1)
         readouts = torch.tanh(self.linear(self.drop(parts), decoder.readout.weight, decoder.readout.bias))
-        loss, plain = CrossEntropy.apply(self.kernels, self.drop(readouts).flatten(0, -2).contiguous(), model.output.weight, model.output.bias,
+        loss, plain = CrossEntropy.apply(self.kernels, self.drop(readouts).flatten(0, -2).contiguous(),
+                                         model.output.weight, model.output.bias,
                                          wanted.t()[real].flatten().contiguous(), smoothing)
         return loss, plain, a.transpose(0, 1)

@@ -1,5 +1,6 @@
-"""The element-wise arithmetic of training on a GPU, in Triton: the same functions with the same arguments as weights/training/kernels.c, on tensors that are
-on the device, with bfloat16 activations. Nothing here waits for the device, so that whole updates can be captured in CUDA graphs (weights/training/graphs.py).
+"""The element-wise arithmetic of training on a GPU, in Triton: the same functions with the same arguments as
+weights/training/kernels.c, on tensors that are on the device, with bfloat16 activations. Nothing here waits for the
+device, so that whole updates can be captured in CUDA graphs (weights/training/graphs.py).
 
 Triton comes with PyTorch's own builds for CUDA; Debian's PyTorch has none, and nothing else imports this module.
 """
@@ -25,7 +26,8 @@ def _tanh(x):
 def _gates(x, u, bx, bu, row, i, hidden, keep):
     """-> r, z, n of one step and the state's share of n, before r."""
     at = row * 3 * hidden + i
-    r = tl.sigmoid(tl.load(x + at, keep, 0).to(tl.float32) + tl.load(bx + i, keep, 0) + tl.load(u + at, keep, 0).to(tl.float32) + tl.load(bu + i, keep, 0))
+    r = tl.sigmoid(tl.load(x + at, keep, 0).to(tl.float32) + tl.load(bx + i, keep, 0)
+                   + tl.load(u + at, keep, 0).to(tl.float32) + tl.load(bu + i, keep, 0))
     at += hidden
     z = tl.sigmoid(tl.load(x + at, keep, 0).to(tl.float32) + tl.load(bx + hidden + i, keep, 0)
                    + tl.load(u + at, keep, 0).to(tl.float32) + tl.load(bu + hidden + i, keep, 0))
@@ -46,7 +48,8 @@ def _gru_forward(rows, hidden, x, u, bx, bu, h, out, SIZE: tl.constexpr):
 
 
 @triton.jit
-def _gru_backward(rows, hidden, x, u, bx, bu, h, more, last, carry, dx, du, MORE: tl.constexpr, LAST: tl.constexpr, SIZE: tl.constexpr):
+def _gru_backward(rows, hidden, x, u, bx, bu, h, more, last, carry, dx, du, MORE: tl.constexpr, LAST: tl.constexpr,
+                  SIZE: tl.constexpr):
     element = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     keep = element < rows * hidden
     row, i = element // hidden, element % hidden
@@ -70,7 +73,8 @@ def _gru_backward(rows, hidden, x, u, bx, bu, h, more, last, carry, dx, du, MORE
 
 
 @triton.jit
-def _attend_forward(tokens, q, keys, values, lengths, a, c, A: tl.constexpr, C: tl.constexpr, T: tl.constexpr, PART: tl.constexpr):
+def _attend_forward(tokens, q, keys, values, lengths, a, c, A: tl.constexpr, C: tl.constexpr, T: tl.constexpr,
+                    PART: tl.constexpr):
     """One program a sentence; T: at least `tokens`, a power of two."""
     row = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + row)
@@ -87,12 +91,14 @@ def _attend_forward(tokens, q, keys, values, lengths, a, c, A: tl.constexpr, C: 
     weight = weight / tl.sum(weight, 0)
     tl.store(a + row * tokens + j, weight, j < tokens)
     for begin in range(0, C, PART):
-        value = tl.load(values + (row * tokens + j[:, None]) * C + begin + part[None, :], seen[:, None], 0).to(tl.float32)
+        value = tl.load(values + (row * tokens + j[:, None]) * C + begin + part[None, :], seen[:, None],
+                        0).to(tl.float32)
         tl.store(c + row * C + begin + part, tl.sum(weight[:, None] * value, 0).to(tl.bfloat16))
 
 
 @triton.jit
-def _attend_backward(tokens, keys, values, lengths, a, dc, more, da, de, dq, A: tl.constexpr, C: tl.constexpr, T: tl.constexpr, PART: tl.constexpr):
+def _attend_backward(tokens, keys, values, lengths, a, dc, more, da, de, dq, A: tl.constexpr, C: tl.constexpr,
+                     T: tl.constexpr, PART: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + row)
     j = tl.arange(0, T)
@@ -103,7 +109,8 @@ def _attend_backward(tokens, keys, values, lengths, a, dc, more, da, de, dq, A: 
         at = row * C + begin + part
         wanted = tl.load(dc + at).to(tl.float32) + tl.load(more + at).to(tl.float32)
         tl.store(dc + at, wanted.to(tl.bfloat16))
-        value = tl.load(values + (row * tokens + j[:, None]) * C + begin + part[None, :], seen[:, None], 0).to(tl.float32)
+        value = tl.load(values + (row * tokens + j[:, None]) * C + begin + part[None, :], seen[:, None],
+                        0).to(tl.float32)
         through += tl.sum(value * wanted[None, :], 1)
     weight = tl.load(a + row * tokens + j, seen, 0)
     score = tl.where(seen, weight * (through - tl.sum(weight * through, 0)), 0.0)
@@ -138,7 +145,8 @@ def _cross_entropy(size, logits, bias, wanted, smoothing, losses, plain, V: tl.c
 
 @triton.jit
 def _drop(size, x, out, p, scale, clock, salt, SIZE: tl.constexpr):
-    """The mask follows from the device's clock, the number of the update, and from salt, the number of the mask within it."""
+    """The mask follows from the device's clock, the number of the update, and from salt,
+    the number of the mask within it."""
     element = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     keep = element < size
     drawn = tl.rand(tl.load(clock) * 64 + salt, element)
@@ -157,7 +165,8 @@ def _draw(rows, limit, clock, salt, out, SIZE: tl.constexpr):
 
 @triton.jit
 def _adam(size, weight, gradient, first, second, average, scalars, beta1, beta2, epsilon, SIZE: tl.constexpr):
-    """scalars: rate (with the first moment's correction), the second moment's correction, the gradient's factor, the average's share."""
+    """scalars: rate (with the first moment's correction), the second moment's correction, the gradient's factor,
+    the average's share."""
     i = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     keep = i < size
     rate, correction, factor, share = tl.load(scalars), tl.load(scalars + 1), tl.load(scalars + 2), tl.load(scalars + 3)
@@ -207,25 +216,32 @@ class GpuKernels(Kernels):
     def call(self, name: str, *arguments: Tensor | int | float | None) -> Tensor | None:
         return getattr(self, name)(*arguments)
 
-    def gru_forward(self, rows: int, hidden: int, x: Tensor, u: Tensor, bx: Tensor, bu: Tensor, h: Tensor, out: Tensor) -> None:
+    def gru_forward(self, rows: int, hidden: int, x: Tensor, u: Tensor, bx: Tensor, bu: Tensor, h: Tensor,
+                    out: Tensor) -> None:
         _gru_forward[programs(rows * hidden)](rows, hidden, x, u, bx, bu, h, out, SIZE=ELEMENTS)
 
-    def gru_backward(self, rows: int, hidden: int, x: Tensor, u: Tensor, bx: Tensor, bu: Tensor, h: Tensor, more: Tensor | None, last: Tensor | None,
-                     carry: Tensor, dx: Tensor, du: Tensor) -> None:
-        _gru_backward[programs(rows * hidden)](rows, hidden, x, u, bx, bu, h, x if more is None else more, x if last is None else last, carry, dx, du,
+    def gru_backward(self, rows: int, hidden: int, x: Tensor, u: Tensor, bx: Tensor, bu: Tensor, h: Tensor,
+                     more: Tensor | None, last: Tensor | None, carry: Tensor, dx: Tensor, du: Tensor) -> None:
+        _gru_backward[programs(rows * hidden)](rows, hidden, x, u, bx, bu, h, x if more is None else more,
+                                               x if last is None else last, carry, dx, du,
                                                MORE=more is not None, LAST=last is not None, SIZE=ELEMENTS)
 
-    def attend_forward(self, rows: int, tokens: int, keys_size: int, values_size: int, q: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, a: Tensor,
-                       c: Tensor, _: Tensor) -> None:
-        _attend_forward[(rows,)](tokens, q, keys, values, lengths, a, c, A=keys_size, C=values_size, **attending(tokens))
+    def attend_forward(self, rows: int, tokens: int, keys_size: int, values_size: int, q: Tensor, keys: Tensor,
+                       values: Tensor, lengths: Tensor, a: Tensor, c: Tensor, _: Tensor) -> None:
+        _attend_forward[(rows,)](tokens, q, keys, values, lengths, a, c, A=keys_size, C=values_size,
+                                 **attending(tokens))
 
-    def attend_backward(self, rows: int, tokens: int, keys_size: int, values_size: int, keys: Tensor, values: Tensor, lengths: Tensor, a: Tensor, dc: Tensor,
+    def attend_backward(self, rows: int, tokens: int, keys_size: int, values_size: int, keys: Tensor, values: Tensor,
+                        lengths: Tensor, a: Tensor, dc: Tensor,
                         more: Tensor, da: Tensor, de: Tensor, dq: Tensor, *_: Tensor) -> None:
-        _attend_backward[(rows,)](tokens, keys, values, lengths, a, dc, more, da, de, dq, A=keys_size, C=values_size, **attending(tokens))
+        _attend_backward[(rows,)](tokens, keys, values, lengths, a, dc, more, da, de, dq, A=keys_size, C=values_size,
+                                  **attending(tokens))
 
-    def cross_entropy(self, rows: int, size: int, logits: Tensor, bias: Tensor, wanted: Tensor, smoothing: float, _: Tensor, plain: Tensor) -> Tensor:
+    def cross_entropy(self, rows: int, size: int, logits: Tensor, bias: Tensor, wanted: Tensor, smoothing: float,
+                      _: Tensor, plain: Tensor) -> Tensor:
         losses, plains = (logits.new_empty(rows, dtype=torch.float32) for _ in range(2))
-        _cross_entropy[(rows,)](size, logits, bias, wanted, smoothing, losses, plains, V=triton.next_power_of_2(size), num_warps=8)
+        _cross_entropy[(rows,)](size, logits, bias, wanted, smoothing, losses, plains, V=triton.next_power_of_2(size),
+                                num_warps=8)
         plain.copy_(plains.sum())
         return losses.sum()
 
@@ -236,6 +252,7 @@ class GpuKernels(Kernels):
     def draw(self, limit: Tensor, out: Tensor) -> None:
         _draw[programs(len(out))](len(out), limit, self.clock, self.seed(), out, SIZE=ELEMENTS)
 
-    def adam(self, size: int, weight: Tensor, gradient: Tensor, first: Tensor, second: Tensor, average: Tensor, scalars: Tensor, beta1: float, beta2: float,
-             epsilon: float) -> None:
-        _adam[programs(size)](size, weight, gradient, first, second, average, scalars, beta1, beta2, epsilon, SIZE=ELEMENTS)
+    def adam(self, size: int, weight: Tensor, gradient: Tensor, first: Tensor, second: Tensor, average: Tensor,
+             scalars: Tensor, beta1: float, beta2: float, epsilon: float) -> None:
+        _adam[programs(size)](size, weight, gradient, first, second, average, scalars, beta1, beta2, epsilon,
+                              SIZE=ELEMENTS)

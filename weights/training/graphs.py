@@ -1,12 +1,16 @@
-"""Training of general models on one GPU, several at a time: python3 -m weights.training.graphs RECIPE... --data CORPORA --out RUNS --seconds S
+"""Training of general models on one GPU, several at a time:
+python3 -m weights.training.graphs RECIPE... --data CORPORA --out RUNS --seconds S
 
-The same recipes, stream of examples, loss and optimiser as weights/training/broad.py, with larger batches. Processes make examples, which are kept on the device; an
-update draws its batch there, and is captured once for each length as a CUDA graph, since its thousands of small kernels would otherwise wait for Python. Each
-recipe has a stream of the device of its own. The run is planned by the clock: the learning rate rises for `warmup` updates and then falls on a straight line until
---seconds are over. Output for each recipe: RUNS/NAME with the vocabulary (made before, or by the run), best.pt (the averaged weights, as
-weights/training/export.py reads them) and log.jsonl with the losses of training and of the held-out pairs. A run that is interrupted keeps the best.pt of its last validation, and cannot be resumed.
+The same recipes, stream of examples, loss and optimiser as weights/training/broad.py, with larger batches. Processes
+make examples, which are kept on the device; an update draws its batch there, and is captured once for each length as a
+CUDA graph, since its thousands of small kernels would otherwise wait for Python. Each recipe has a stream of the device
+of its own. The run is planned by the clock: the learning rate rises for `warmup` updates and then falls on a straight
+line until --seconds are over. Output for each recipe: RUNS/NAME with the vocabulary (made before, or by the run),
+best.pt (the averaged weights, as weights/training/export.py reads them) and log.jsonl with the losses of training and
+of the held-out pairs. A run that is interrupted keeps the best.pt of its last validation, and cannot be resumed.
 
-Examples of a length may come more often than the stream has them while it is short: a batch is drawn with replacement from all that were made so far.
+Examples of a length may come more often than the stream has them while it is short: a batch is drawn with replacement
+from all that were made so far.
 """
 
 from __future__ import annotations
@@ -39,7 +43,8 @@ from .fused import Fused
 from .mixture import Encoded
 from .train import save, shrink_embeddings
 
-LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 128)  # of the longer side, </s> counted: one graph each
+# Of the longer side, </s> counted: one graph each.
+LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 128)
 TOKENS = 16384    # of a batch, padding counted
 LEAST = 256       # examples of a length before it is trained on
 CAPACITY = 1.5e9  # bytes of examples for each recipe
@@ -51,7 +56,8 @@ CHUNKS = 16       # chunks of examples that wait for the device at most
 
 
 class Rows(NamedTuple):
-    """Examples of about one length L: source, target [N, L] (int16; the target with </s>, padded with PAD), lengths [N] of the sources, links [N, L, LINKS]."""
+    """Examples of about one length L: source, target [N, L] (int16; the target with </s>, padded with PAD),
+    lengths [N] of the sources, links [N, L, LINKS]."""
 
     source: numpy.ndarray
     target: numpy.ndarray
@@ -65,7 +71,8 @@ def length_of(one: Encoded) -> int:
 
 
 def rows(examples: list[Encoded], length: int, eos: int) -> Rows:
-    made = Rows(numpy.zeros((len(examples), length), numpy.int16), numpy.full((len(examples), length), PAD, numpy.int16),
+    made = Rows(numpy.zeros((len(examples), length), numpy.int16),
+                numpy.full((len(examples), length), PAD, numpy.int16),
                 numpy.zeros(len(examples), numpy.int16), numpy.full((len(examples), length, LINKS), NONE, numpy.uint8))
     for row, one in enumerate(examples):
         made.source[row, :len(one.source)] = one.source
@@ -117,8 +124,10 @@ class Pool:
     def batch(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """index [B] -> ids [B, L], their lengths [B], wanted [B, L], guide [B, L, L]."""
         links = self.links[index]
-        guide = (links[:, :, None, :] == torch.arange(self.length, device=index.device)[:, None]).sum(3, dtype=torch.float32)
-        return self.source[index].long(), self.lengths[index].long(), self.target[index].long(), guide / guide.sum(2, keepdim=True).clamp_min(1)
+        guide = (links[:, :, None, :] == torch.arange(self.length, device=index.device)[:, None]).sum(
+            3, dtype=torch.float32)
+        return self.source[index].long(), self.lengths[index].long(), self.target[index].long(), guide / guide.sum(
+            2, keepdim=True).clamp_min(1)
 
 
 @functools.cache
@@ -137,9 +146,11 @@ def begun(start: Path) -> dict:
 
 
 class Trainee:
-    """One recipe's model on the device, with everything of it in flat tensors: weights, gradients, moments and the average."""
+    """One recipe's model on the device, with everything of it in flat tensors:
+    weights, gradients, moments and the average."""
 
-    def __init__(self, recipe: Path, root: Path, runs: Path, caches: Path, start: Path | None = None, device: str = "cuda") -> None:
+    def __init__(self, recipe: Path, root: Path, runs: Path, caches: Path, start: Path | None = None,
+                 device: str = "cuda") -> None:
         """start: the folder of the run or model folders that this run starts from."""
         self.config, self.training = broad.load_recipe(recipe)
         self.pair, self.flip = self.training["pair"], broad.is_flipped(self.config, self.training)
@@ -153,8 +164,10 @@ class Trainee:
         elif not path.exists():
             broad.train_vocabulary(kept, self.training, path)
         side = tokenizer.SentencePiece(path, {})
-        self.stream = mixture.Mixture(kept, self.pair, self.flip, self.training["seed"], side, self.config["limits"]["max_source_tokens"],
-                                      weights=self.training["weights"], hides=self.training["hiding"], share=self.training["phrases"])
+        self.stream = mixture.Mixture(kept, self.pair, self.flip, self.training["seed"], side,
+                                      self.config["limits"]["max_source_tokens"],
+                                      weights=self.training["weights"], hides=self.training["hiding"],
+                                      share=self.training["phrases"])
         self.held_out = mixture.held_out(root, self.pair, self.flip)
         self.before = begun(start / self.name) if start else None
         self.pools: list[Pool] = []
@@ -165,7 +178,8 @@ class Trainee:
         from .gpu import GpuKernels  # only a machine with a GPU has Triton
 
         torch.manual_seed(self.training["seed"])
-        model = Model(self.config, **tokenizer.vocabulary_sizes(self.out, self.config), dropout=self.training["dropout"])
+        model = Model(self.config, **tokenizer.vocabulary_sizes(self.out, self.config),
+                      dropout=self.training["dropout"])
         if self.before:
             load(model, self.before["model"])
         else:
@@ -173,7 +187,8 @@ class Trainee:
         self.model = model.to(self.device).train()
         named = dict(self.model.named_parameters())
         size = sum(p.numel() for p in named.values())
-        self.weights, self.gradients, self.average, self.first, self.second = (torch.zeros(size, device=self.device) for _ in range(5))
+        self.weights, self.gradients, self.average, self.first, self.second = (torch.zeros(size, device=self.device)
+                                                                               for _ in range(5))
         begin = 0
         for p in named.values():
             part = slice(begin, begin + p.numel())
@@ -183,12 +198,14 @@ class Trainee:
         self.average.copy_(self.weights)
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.rate = torch.zeros((), device=self.device)
-        self.sums = torch.zeros(4, device=self.device)  # plain loss, guide's loss, target tokens, updates whose gradient was not finite
+        # Plain loss, guide's loss, target tokens, updates whose gradient was not finite.
+        self.sums = torch.zeros(4, device=self.device)
         self.kernels = GpuKernels(self.clock)
         self.fused = Fused(self.model, kernels=self.kernels)
         self.stream_of_device = torch.cuda.Stream()
         share = [0.02, 0.04, 0.05, 0.06, 0.06, 0.06, 0.1, 0.1, 0.09, 0.08, 0.12, 0.08, 0.08, 0.04, 0.02]
-        self.pools = [Pool(length, int(CAPACITY * part / (length * (4 + LINKS))), self.device) for length, part in zip(LENGTHS, share)]
+        self.pools = [Pool(length, int(CAPACITY * part / (length * (4 + LINKS))), self.device)
+                      for length, part in zip(LENGTHS, share)]
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.memory = None
         self.pending: list[torch.cuda.Event] = []
@@ -216,11 +233,13 @@ class Trainee:
             step = self.clock[0].float()
             (beta1, beta2), share = broad.BETAS, (10 / (step + 9)).clamp_min(self.training["averaging"])
             scalars = torch.stack([self.rate / (1 - beta1 ** step), (1 - beta2 ** step) ** -0.5, factor, share])
-            self.kernels.adam(len(self.weights), self.weights, self.gradients, self.first, self.second, self.average, scalars, beta1, beta2, broad.EPSILON)
+            self.kernels.adam(len(self.weights), self.weights, self.gradients, self.first, self.second, self.average,
+                              scalars, beta1, beta2, broad.EPSILON)
             self.sums += torch.stack([plain, guided.detach(), count.float(), 1 - finite.float()])
 
     def capture(self, i: int, compiled: bool) -> None:
-        """compiled: another captured this length before, so that all kernels are compiled; else an update is made as it is, which compiles them."""
+        """compiled: another captured this length before, so that all kernels are compiled;
+        else an update is made as it is, which compiles them."""
         stream = self.stream_of_device
         torch.cuda.synchronize()
         if not compiled or not self.graphs:
@@ -266,7 +285,8 @@ class Trainee:
         found = {}
         eos = self.stream.side.special[2]
         for name, pairs in self.held_out.items():
-            examples = [Encoded(self.stream.side.encode(a)[:126] + [eos], self.stream.side.encode(b)[:126], []) for a, b in pairs]
+            examples = [Encoded(self.stream.side.encode(a)[:126] + [eos], self.stream.side.encode(b)[:126], [])
+                        for a, b in pairs]
             total, count = 0.0, 0
             for length in (32, LENGTHS[-1]):
                 part = [one for one in examples if (length_of(one) <= LENGTHS.index(32)) == (length == 32)]
@@ -289,13 +309,17 @@ class Trainee:
         self.sums.zero_()
         self.tokens += int(tokens)
         mean = round(sum(losses.values()) / len(losses), 4)
-        line = {"seconds": round(seconds, 1), "steps": self.steps, "tokens": self.tokens, "examples": sum(pool.count for pool in self.pools), "rate": round(rate, 6),
-                "loss": round(plain / max(1, tokens), 4), "guided": round(guided / max(1, tokens), 4), "not_finite": int(lost), "held_out": mean} | losses
+        line = {"seconds": round(seconds, 1), "steps": self.steps, "tokens": self.tokens,
+                "examples": sum(pool.count for pool in self.pools), "rate": round(rate, 6),
+                "loss": round(plain / max(1, tokens), 4), "guided": round(guided / max(1, tokens), 4),
+                "not_finite": int(lost), "held_out": mean} | losses
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
         print(self.name, json.dumps(line), flush=True)
-        earlier = {key: self.before.get(key, 0) for key in ("epoch", "tokens", "gpu_seconds")} if self.before else Counter()
-        save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": self.averaged(), "valid_bleu": float("nan"), "began": "",
+        earlier = ({key: self.before.get(key, 0) for key in ("epoch", "tokens", "gpu_seconds")} if self.before
+                   else Counter())
+        save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": self.averaged(),
+                                    "valid_bleu": float("nan"), "began": "",
                                     "epoch": self.steps + earlier["epoch"], "tokens": self.tokens + earlier["tokens"],
                                     "gpu_seconds": round(seconds) + earlier["gpu_seconds"]})
 
@@ -306,7 +330,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of all corpora and links")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run folders")
     parser.add_argument("--caches", type=Path, help="where the normalised corpora are kept; default: --out")
-    parser.add_argument("--from", type=Path, dest="start", metavar="FOLDERS", help="start from the weights of these run or model folders")
+    parser.add_argument("--from", type=Path, dest="start", metavar="FOLDERS",
+                        help="start from the weights of these run or model folders")
     parser.add_argument("--learning-rate", type=float, help="the highest, instead of the recipe's")
     parser.add_argument("--seconds", type=float, required=True, help="of training, from the first update")
     parser.add_argument("--processes", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="that make examples")
@@ -314,12 +339,14 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    trainees = [Trainee(recipe, arguments.data, arguments.out, arguments.caches or arguments.out, arguments.start) for recipe in arguments.recipes]
+    trainees = [Trainee(recipe, arguments.data, arguments.out, arguments.caches or arguments.out, arguments.start)
+                for recipe in arguments.recipes]
     gc.collect()
     gc.freeze()  # a capture collects garbage, and the corpora are millions of objects
     context = multiprocessing.get_context("fork")
     made: multiprocessing.Queue = context.Queue(CHUNKS)
-    feeders = [context.Process(target=feed, args=([one.stream for one in trainees], i, arguments.processes, made), daemon=True) for i in range(arguments.processes)]
+    feeders = [context.Process(target=feed, args=([one.stream for one in trainees], i, arguments.processes, made),
+                               daemon=True) for i in range(arguments.processes)]
     for feeder in feeders:
         feeder.start()
     print(f"corpora read in {time.monotonic() - begun:.1f} s", flush=True)
@@ -343,7 +370,8 @@ def main() -> None:
     reported, turns = start, 0
     while True:
         progress = (time.monotonic() - start) / arguments.seconds
-        rates = [(arguments.learning_rate or one.training["learning_rate"]) * max(0.0, 1 - progress) for one in trainees]
+        rates = [(arguments.learning_rate or one.training["learning_rate"]) * max(0.0, 1 - progress)
+                 for one in trainees]
         if turns % 8 == 0:
             receive(False)
         for one in trainees:

@@ -1,8 +1,11 @@
-"""Placeholders in training text, as the server makes them at run time: what a model shall not read but carry over is one character, HIDDEN, and one <unk> as token.
+"""Placeholders in training text, as the server makes them at run time:
+what a model shall not read but carry over is one character, HIDDEN, and one <unk> as token.
 
-Input: an Example (weights/training/noise.py). Output: another, in which text on both sides is HIDDEN, or has it beside a word and its translation. The server hides what the
-model cannot read or does not copy (model/text/): addresses, codes, emoji and symbols, words of other scripts, and amounts where its first translation changed
-them. What stood there does not matter, so a few kinds stand for all: what `always` finds, names and numbers that are copied, amounts, and places where nothing was.
+Input: an Example (weights/training/noise.py). Output: another, in which text on both sides is HIDDEN, or has it beside
+a word and its translation. The server hides what the model cannot read or does not copy (model/text/): addresses,
+codes, emoji and symbols, words of other scripts, and amounts where its first translation changed them. What stood there
+does not matter, so a few kinds stand for all: what `always` finds, names and numbers that are copied, amounts, and
+places where nothing was.
 """
 
 from __future__ import annotations
@@ -18,16 +21,22 @@ from ..model.tokenizer import UNK, SentencePiece
 HIDDEN = "\ue000"  # as model/text/tokenizer.c has it
 COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
 SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
-# Runs that the server always hides (model/text/spans.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
-# what programs are written in, paths. Near enough to it for training: what only one side has stays as it is.
+# Runs that the server always hides (model/text/spans.h): addresses, what programs fill in, emoji and symbols, codes of
+# letters and digits, long digits and groups of them, what programs are written in, paths. Near enough to it for
+# training: what only one side has stays as it is.
 ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\w/])?|[\w.+-]+@[\w-]+(?:\.[\w-]+)+
-    |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)|[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}
-    |[\u00a9\u00ae\u00bc-\u00be\u2117\u2120\u2122\u2190-\u2195\u2300-\u23ff\u2460-\u25b6\u25b8-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff][\u200d\ufe0f\u2300-\u27bf\U0001f000-\U0001faff]*
-    |(?<![\w:]):[\w+-]*[A-Za-z][\w+-]*:(?!\w)|(?<![\w&])[#@][\w./-]*\w|\[\^?(?:\d{1,4}|[A-Za-z])\]|\b[A-Z](?:\+\+|\#)(?!\w)
-    |(?<![\w.,])\+?\d+(?:[-./]\d+){2,}(?![\w]|[.,:]\d)|(?<![\w.,])\+\d[\d\ ()./-]{5,}\d|(?<![\d.,])\d{2}(?:\ \d{2}){2,}(?!\d|[.,]\d)
+    |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)
+    |[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}
+    |[\u00a9\u00ae\u00bc-\u00be\u2117\u2120\u2122\u2190-\u2195\u2300-\u23ff\u2460-\u25b6\u25b8-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]
+     [\u200d\ufe0f\u2300-\u27bf\U0001f000-\U0001faff]*
+    |(?<![\w:]):[\w+-]*[A-Za-z][\w+-]*:(?!\w)|(?<![\w&])[#@][\w./-]*\w|\[\^?(?:\d{1,4}|[A-Za-z])\]
+    |\b[A-Z](?:\+\+|\#)(?!\w)
+    |(?<![\w.,])\+?\d+(?:[-./]\d+){2,}(?![\w]|[.,:]\d)|(?<![\w.,])\+\d[\d\ ()./-]{5,}\d
+    |(?<![\d.,])\d{2}(?:\ \d{2}){2,}(?!\d|[.,]\d)
     |(?<![\w.,])\d{5,}(?!\w|[.,:]\d)|\b[A-Z]{2}\d{2}(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?\b
     |\b(?=[A-Za-z_]*\d)[A-Za-z_][A-Za-z0-9_]*(?:-[A-Z0-9]+)*\b|\b[A-Z]+-[A-Z-]*\d+[A-Z0-9-]*\b|\b[A-Za-z0-9]+_\w+\b
-    |\b[a-z]+[A-Z]\w*\b|\b\w+\(\)|(?<!\w)--[a-z][\w-]*|(?<![\w.])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*\w)*|\b[\w-]+\.(?:txt|pdf|html?|css|js|py|php|json|xml|zip|gz|png|jpe?g|docx?|odt|csv|conf|ini|sh|com|org|net)\b""", re.X)
+    |\b[a-z]+[A-Z]\w*\b|\b\w+\(\)|(?<!\w)--[a-z][\w-]*|(?<![\w.])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*\w)*
+    |\b[\w-]+\.(?:txt|pdf|html?|css|js|py|php|json|xml|zip|gz|png|jpe?g|docx?|odt|csv|conf|ini|sh|com|org|net)\b""", re.X)
 AMOUNT = re.compile(r"[€$£¥]\s?\d[\d.,]*\d|[€$£¥]\s?\d|\d(?:[\d.,]|\s(?=\d{3}))*\s?[€$£¥]")
 BLANK = "▁"
 COMMON = "€£$¥%&*+=<>/|~§×÷±•–—…²“”‘«»"  # signs that a model reads
@@ -38,12 +47,14 @@ def both(one: Example, edits: tuple[list[Edit], list[Edit]]) -> Example:
 
 
 def replaced(one: Example, pattern: re.Pattern, exact: bool) -> Example:
-    """Hides the pattern's matches if both sides have equally many; exact: each text must be on both sides; otherwise the n-th match corresponds to the n-th."""
+    """Hides the pattern's matches if both sides have equally many; exact: each text must be on both sides;
+    otherwise the n-th match corresponds to the n-th."""
     found = [list(pattern.finditer(text)) for text in (one.source, one.target)]
     if not found[0] or not found[1] or (not exact and len(found[0]) != len(found[1])):
         return one
     texts = [[match[0] for match in side] for side in found]
-    edits = tuple([(*match.span(), HIDDEN) for match in side if not exact or texts[0].count(match[0]) == texts[1].count(match[0])] for side in found)
+    edits = tuple([(*match.span(), HIDDEN) for match in side if not exact or texts[0].count(match[0])
+                   == texts[1].count(match[0])] for side in found)
     return both(one, edits)
 
 
@@ -53,7 +64,8 @@ def always(one: Example) -> Example:
 
 def amounts(one: Example) -> Example:
     """The first and only one of each side."""
-    return replaced(one, AMOUNT, False) if len(AMOUNT.findall(one.source)) == len(AMOUNT.findall(one.target)) == 1 else one
+    return (replaced(one, AMOUNT, False) if len(AMOUNT.findall(one.source)) == len(AMOUNT.findall(one.target)) == 1
+            else one)
 
 
 def copied(one: Example, chance: random.Random, share: float = SHARE) -> Example:
@@ -67,7 +79,8 @@ def copied(one: Example, chance: random.Random, share: float = SHARE) -> Example
 
 
 def places(one: Example, chance: random.Random) -> tuple[int, int, bool] | None:
-    """Where something can be inserted into both texts: before both, after both, or after a word and the only one that it is linked with; whether a space comes first."""
+    """Where something can be inserted into both texts: before both, after both,
+    or after a word and the only one that it is linked with; whether a space comes first."""
     draw = chance.random()
     if draw < 0.15:
         return 0, 0, False
@@ -75,7 +88,8 @@ def places(one: Example, chance: random.Random) -> tuple[int, int, bool] | None:
         i, j = chance.choice(one.links)
         if sum(i == a for a, _ in one.links) == sum(j == b for _, b in one.links) == 1:
             ends = one.source_words[i][1], one.target_words[j][1]
-            if all(text[end - 1:end].isalnum() and text[end:end + 1] in " ,.!?" for text, end in zip((one.source, one.target), ends)):
+            if all(text[end - 1:end].isalnum() and text[end:end + 1] in " ,.!?"
+                   for text, end in zip((one.source, one.target), ends)):
                 return *ends, True
     return len(one.source), len(one.target), True
 

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SOURCE = Path(__file__).with_name("kernels.c")
-FLAGS = ["-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
+FLAGS = ["-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared",
+         "-fPIC"]
 
 
 def processor_multiplies_bfloat16() -> bool:
@@ -31,7 +32,8 @@ def compiled(half: bool) -> ctypes.CDLL:
     if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = library.with_suffix(f".{os.getpid()}")
-        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *(["-DREAL16"] if half else []), str(SOURCE), "-o", str(temporary), "-lm"], check=True)
+        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *(["-DREAL16"] if half else []), str(SOURCE), "-o",
+                        str(temporary), "-lm"], check=True)
         temporary.replace(library)
     loaded = ctypes.CDLL(str(library))
     loaded.cross_entropy.restype = ctypes.c_double
@@ -44,7 +46,8 @@ def address(tensor: Tensor | None) -> ctypes.c_void_p:
 
 
 class Kernels:
-    """The C functions on tensors, and the type of activations. rows: how many rows of the output layer are computed at once."""
+    """The C functions on tensors, and the type of activations. rows:
+    how many rows of the output layer are computed at once."""
 
     rows = 256
 
@@ -54,7 +57,8 @@ class Kernels:
     def call(self, name: str, *arguments: Tensor | int | float | None) -> float | None:
         """Tensors become addresses, whole numbers long, others float."""
         convert = {int: ctypes.c_long, float: ctypes.c_float}
-        return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a) for a in arguments))
+        return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a)
+                                             for a in arguments))
 
     def chosen(self, real: Tensor) -> Tensor:
         """real [S, B]: which places hold a target token -> the index of those for which outputs are computed."""
@@ -97,11 +101,13 @@ class Dropped(torch.autograd.Function):
 
 
 class Attended(torch.autograd.Function):
-    """Attention of N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: how many tokens a step sees, from the first; lean [N, S, T] or None: what is added
-    to the scores -> the heads' contexts side by side [B, S, d], weights [B, N, S, T]."""
+    """Attention of N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: how many tokens a step sees, from the
+    first; lean [N, S, T] or None: what is added to the scores -> the heads' contexts side by side [B, S, d], weights
+    [B, N, S, T]."""
 
     @staticmethod
-    def forward(context, q: Tensor, keys: Tensor, values: Tensor, heads: int, seen: Tensor, lean: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(context, q: Tensor, keys: Tensor, values: Tensor, heads: int, seen: Tensor,
+                lean: Tensor | None) -> tuple[Tensor, Tensor]:
         q, keys, values, seen = (part.contiguous() for part in (q, keys, values, seen))
         (sentences, steps, size), tokens = q.shape, keys.shape[1]
         weights, out = q.new_empty(sentences, heads, steps, tokens), torch.empty_like(q)
@@ -117,7 +123,8 @@ class Attended(torch.autograd.Function):
         gradients = [torch.zeros_like(part) for part in (q, keys, values)]
         of_out = torch.zeros_like(q) if of_out is None else of_out.contiguous()
         plain_kernels().call("heads_backward", *context.sizes, q, keys, values, seen, weights, of_out,
-                             None if of_weights is None else of_weights.contiguous(), *gradients, torch.empty(keys.shape[1]))
+                             None if of_weights is None else of_weights.contiguous(), *gradients,
+                             torch.empty(keys.shape[1]))
         return *gradients, None, None, None
 
 

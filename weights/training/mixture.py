@@ -1,13 +1,17 @@
-"""A stream of training examples from many sources, for general models: python3 -m weights.training.mixture --data CORPORA --out DIR [--pair en-fr]
+"""A stream of training examples from many sources, for general models:
+python3 -m weights.training.mixture --data CORPORA --out DIR [--pair en-fr]
 
-The command writes some of it, and held-out pairs, as text: DIR/train.tsv.gz, DIR/valid.tsv.gz, for programs that read a corpus (weights/training/shortlist.py).
+The command writes some of it, and held-out pairs, as text: DIR/train.tsv.gz, DIR/valid.tsv.gz, for programs that read a
+corpus (weights/training/shortlist.py).
 
-Input: the table weights/corpora/sources.tsv, the corpora and their links below a data folder, the phrases of weights/corpora/phrases/. Output: chunks of examples,
-each drawn by weight, joined, made noisy (weights/training/noise.py) and encoded; the guide of the attention is in each. Chunk number n depends on (seed, n) alone:
-a run resumes by its number. The texts are read, normalised and symmetrised once, into a cache.
+Input: the table weights/corpora/sources.tsv, the corpora and their links below a data folder, the phrases of
+weights/corpora/phrases/. Output: chunks of examples, each drawn by weight, joined, made noisy
+(weights/training/noise.py) and encoded; the guide of the attention is in each. Chunk number n depends on (seed, n)
+alone: a run resumes by its number. The texts are read, normalised and symmetrised once, into a cache.
 
-A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; one of weight 0 is only for the recipes
-that give it another, and need not be there. Within a source every pair comes once before any comes again.
+A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; one
+of weight 0 is only for the recipes that give it another, and need not be there. Within a source every pair comes once
+before any comes again.
 """
 
 from __future__ import annotations
@@ -61,7 +65,8 @@ QUOTES = {"fr": ("« ", " »"), "de": ("„", "“")}
 
 
 def normalise(text: str, language: str) -> str:
-    """One apostrophe, plain spaces, French ones before ; : ! ? » and after «, a language's own quotation marks for curly English ones."""
+    """One apostrophe, plain spaces, French ones before ; :
+    ! ? » and after «, a language's own quotation marks for curly English ones."""
     text = SPACES.sub(" ", text).replace("’", "'").replace("‘", "'").replace("…", "...").strip()
     if language == "fr":
         opening, closing = QUOTES["fr"]
@@ -84,12 +89,15 @@ def lines_of(path: Path) -> Iterator[str]:
 def texts(root: Path, source: Source) -> list[tuple[str, str]]:
     if "{}" not in source.path:
         return data.read_pairs(root / source.path)
-    return list(zip(*(lines_of(root / source.path.format(language)) for language in source.pair.split("-")), strict=True))
+    return list(zip(*(lines_of(root / source.path.format(language)) for language in source.pair.split("-")),
+                    strict=True))
 
 
 def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, list[tuple[str, str]]]:
-    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba, a fifth of it of each domain of broad-valid."""
-    sets = {"flores": data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz"), "newstest": data.read_pairs(root / f"broad/newstest-valid.{pair}.tsv.gz"),
+    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba,
+    a fifth of it of each domain of broad-valid."""
+    sets = {"flores": data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz"),
+            "newstest": data.read_pairs(root / f"broad/newstest-valid.{pair}.tsv.gz"),
             "tatoeba": data.read_pairs(root / f"tatoeba-{pair}/valid.tsv.gz")}
     for line in lines_of(root / f"broad/broad-valid.{pair}.tsv.gz"):
         domain, a, b = line.split("\t")
@@ -121,7 +129,8 @@ def normalised(a: str, b: str, pair: str) -> tuple[str, str, bool]:
 
 
 def fitting(links: Links, a: str, b: str) -> bool:
-    """Whether all links name words that the texts have as noise.py splits them (the aligner splits a few letters differently), and fit into bytes."""
+    """Whether all links name words that the texts have as noise.py splits them (the aligner splits a few letters
+    differently), and fit into bytes."""
     first, second = (min(256, len(noise.words(text))) for text in (a, b))
     return all(i < first and j < second for i, j in links)
 
@@ -140,8 +149,9 @@ def read_source(root: Path, source: Source) -> list[Kept]:
 
 
 def sample(root: Path, pair: str, count: int, seed: int) -> list[tuple[str, str, str]]:
-    """About `count` pairs, normalised, in random order, each with its line of links: of each source as many as its weight gives it, none twice before all
-    of the source come once. Pairs without links, or whose words normalising changes, are left out."""
+    """About `count` pairs, normalised, in random order, each with its line of links: of each source as many as its
+    weight gives it, none twice before all of the source come once. Pairs without links, or whose words normalising
+    changes, are left out."""
     sources = [source for source in table(pair) if source.weight > 0]
     corpora = [(texts(root, source), list(lines_of_links(root, source))) for source in sources]
     whole = sum(source.weight * len(pairs) for source, (pairs, _) in zip(sources, corpora))
@@ -161,7 +171,8 @@ def name_pool(corpora: dict[str, list[Kept]]) -> list[str]:
         for a, b, links in pairs:
             if re.search(r"\w [A-Z]", a):
                 one = noise.example(a, b, unpacked(links))
-                found |= {text for text, places in noise.copied(one, noise.is_name).items() if places[0][0][0] > 0 and text.lower() not in a}
+                found |= {text for text, places in noise.copied(one, noise.is_name).items() if places[0][0][0] > 0
+                          and text.lower() not in a}
     return sorted(found)
 
 
@@ -184,7 +195,8 @@ def cache(root: Path, pair: str, path: Path) -> Cache:
             version, corpora, names = pickle.load(file)
         if version == CACHE_VERSION:
             return Cache(corpora, names)
-    corpora = {source.name: read_source(root, source) for source in table(pair) if source.weight > 0 or (root / source.path).exists()}
+    corpora = {source.name: read_source(root, source) for source in table(pair) if source.weight > 0
+               or (root / source.path).exists()}
     made = Cache(corpora, name_pool(corpora))
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as file:
@@ -194,8 +206,8 @@ def cache(root: Path, pair: str, path: Path) -> Cache:
 
 
 class Encoded(NamedTuple):
-    """source (with </s>), target (without): ids. links: (source token, target token), </s> to </s> among them; a target token that none names is
-    not guided."""
+    """source (with </s>), target (without): ids. links: (source token, target token), </s> to </s> among them;
+    a target token that none names is not guided."""
 
     source: list[int]
     target: list[int]
@@ -228,16 +240,18 @@ def permuted(size: int, *seed: int | str) -> list[int]:
 
 
 class Mixture:
-    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them. weights: of the sources
-    that it names, instead of the table's. hides: some of the text is hidden, as the server hides it (weights/training/hiding.py). share: phrases beside the
-    pairs, as a part of `chunk`."""
+    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in
+    one of them. weights: of the sources that it names, instead of the table's. hides: some of the text is hidden, as
+    the server hides it (weights/training/hiding.py). share: phrases beside the pairs, as a part of `chunk`."""
 
-    def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int, chunk: int = 20000,
+    def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int,
+                 chunk: int = 20000,
                  weights: Mapping[str, float] = MappingProxyType({}), hides: bool = False, share: float = 0.2) -> None:
         self.hides, self.share = hides, share
         self.kept, self.flip, self.seed, self.side, self.limit = kept, flip, seed, side, limit
         self.languages = pair.split("-")[::-1] if flip else pair.split("-")
-        self.weights = {source.name: weights.get(source.name, source.weight) for source in table(pair) if source.name in kept.corpora}
+        self.weights = {source.name: weights.get(source.name, source.weight) for source in table(pair)
+                        if source.name in kept.corpora}
         self.phrases = phrases(pair, flip)
         self.rules = noise.rules(kept.names, self.languages[0])
         self.size = sum(weight * len(kept.corpora[name]) for name, weight in self.weights.items())
@@ -293,7 +307,8 @@ class Mixture:
                 if 1 < len(one.source) <= self.limit and 0 < len(one.target) <= self.limit]
 
     def batches(self, number: int, tokens: int) -> list[list[Encoded]]:
-        """Batches of about equal cost: the longer side of the longest example times their number is at most `tokens`. In random order."""
+        """Batches of about equal cost: the longer side of the longest example times their number is at most `tokens`.
+        In random order."""
         chunk = self.encoded(number)
         chunk.sort(key=lambda one: (max(len(one.target) + 1, len(one.source)), len(one.source)))
         batches: list[list[Encoded]] = [[]]
@@ -317,8 +332,8 @@ class Phrases:
 
 
 def phrases(pair: str, flip: bool) -> Phrases:
-    """Of all files whose name ends with both languages, such as home.en-fr-de.tsv, in which each column is one language; those in one-way/ only if the first
-    language is the source."""
+    """Of all files whose name ends with both languages, such as home.en-fr-de.tsv,
+    in which each column is one language; those in one-way/ only if the first language is the source."""
     source, target = pair.split("-")[::-1] if flip else pair.split("-")
     found = []
     for path in sorted(PHRASES.rglob("*.tsv")):

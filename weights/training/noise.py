@@ -1,7 +1,9 @@
-"""Noise that people type and corpora lack: rules that change a pair of sentences as it is drawn, so that a model meets it in training.
+"""Noise that people type and corpora lack: rules that change a pair of sentences as it is drawn,
+so that a model meets it in training.
 
-Input: an Example (both texts, their words' places, links between words) and a random state. Output: another Example. Every rule keeps the words' places
-true, so that links still say which word is whose. Rules are drawn anew each time a pair is seen (weights/training/mixture.py).
+Input: an Example (both texts, their words' places, links between words) and a random state. Output: another Example.
+Every rule keeps the words' places true, so that links still say which word is whose. Rules are drawn anew each time a
+pair is seen (weights/training/mixture.py).
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def example(source: str, target: str, links: Links) -> Example:
 
 
 def edited(text: str, spans: list[Span], edits: list[Edit]) -> tuple[str, list[Span]]:
-    """edits in order, apart from each other. A word that one of them takes away whole, or that reaches into one, has what is left of it."""
+    """edits in order, apart from each other.
+    A word that one of them takes away whole, or that reaches into one, has what is left of it."""
     out, shifts, end, shift = [], [], 0, 0  # shifts: from this old place on, how far everything moves
     for begin, stop, new in edits:
         out += [text[end:begin], new]
@@ -148,7 +151,8 @@ def spelling(one: Example, chance: random.Random) -> Example:
 
 
 def copied(one: Example, kind: Callable[[str], bool]) -> dict[str, list[tuple[Span, Span]]]:
-    """Words that stand in the translation as they are, by their text: links between equal words, of which neither has another link."""
+    """Words that stand in the translation as they are, by their text:
+    links between equal words, of which neither has another link."""
     fans = ({}, {})
     for i, j in one.links:
         for fan, word in zip(fans, (i, j)):
@@ -178,9 +182,11 @@ def digits(one: Example, chance: random.Random) -> Example:
 
 def made_up(chance: random.Random) -> str:
     """A name that is nobody's: two or three syllables."""
-    begin = ("B", "Br", "C", "Ch", "D", "F", "G", "Gr", "H", "J", "K", "Kr", "L", "M", "N", "P", "R", "S", "St", "T", "V", "W", "Y", "Z", "")
+    begin = ("B", "Br", "C", "Ch", "D", "F", "G", "Gr", "H", "J", "K", "Kr", "L", "M", "N", "P", "R", "S", "St", "T",
+             "V", "W", "Y", "Z", "")
     parts = [chance.choice(begin) + chance.choice("aeiou") + chance.choice(("", "n", "r", "l", "m", "s", "k"))]
-    parts += [chance.choice("bcdfghklmnprstvwz") + chance.choice("aeiouy") + chance.choice(("", "", "n", "r", "s", "tt", "ck"))
+    parts += [chance.choice("bcdfghklmnprstvwz") + chance.choice("aeiouy")
+              + chance.choice(("", "", "n", "r", "s", "tt", "ck"))
               for _ in range(chance.choice((1, 1, 2)))]
     return "".join(parts).capitalize()
 
@@ -205,7 +211,8 @@ Rule = tuple[float, Callable[[Example, random.Random], Example]]
 
 
 def rules(pool: list[str], source_language: str) -> list[Rule]:
-    """The kinds of noise in the order in which they are tried, each with its probability. Case comes last, since the others recognize names by their capitals."""
+    """The kinds of noise in the order in which they are tried, each with its probability.
+    Case comes last, since the others recognize names by their capitals."""
     accents: list[Rule] = [(0.05, without_accents)] if source_language != "en" else []
     return [(0.3, digits), (0.2, names(pool)), (0.15, without_final), (0.3, typography), (0.04, spelling), *accents]
 

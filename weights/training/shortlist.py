@@ -1,17 +1,18 @@
 """Vocabulary shortlist: python3 -m weights.training.shortlist MODEL_FOLDER --data DIR [--flip]
 
-Input: a model folder and DIR/train.tsv.gz, DIR/valid.tsv.gz. Output: MODEL_FOLDER/shortlist.safetensors, from which the server takes the
-target ids that are likely for a sentence (model/weights/weights.h): those of `always`, and those of every source piece in it.
+Input: a model folder and DIR/train.tsv.gz, DIR/valid.tsv.gz. Output: MODEL_FOLDER/shortlist.safetensors, from which the
+server takes the target ids that are likely for a sentence (model/weights/weights.h): those of `always`, and those of
+every source piece in it.
 
     always   I32 [A]      the most frequent target ids, </s> among them
     offsets  I32 [Vs+1]   source piece s has targets[offsets[s]] .. targets[offsets[s+1]-1]
     targets  I32 [n]      the best first, without those in `always`
 
-How the lists come about. The model is forced through training pairs. Each target position gives candidates: the reference's token and the
-model's own OWN best, since it is the model's choices that a list must not exclude. Which source piece asked for a candidate is
-estimated by IBM model 1 (Brown et al. 1993: expectation maximisation of p(target piece | source piece)), with the square root of the
-attention as the prior of a position's links: the attention alone rests on </s> and on neighbours too often. The same seed, machine and
-PyTorch give the same file.
+How the lists come about. The model is forced through training pairs. Each target position gives candidates: the
+reference's token and the model's own OWN best, since it is the model's choices that a list must not exclude. Which
+source piece asked for a candidate is estimated by IBM model 1 (Brown et al. 1993: expectation maximisation of p(target
+piece | source piece)), with the square root of the attention as the prior of a position's links: the attention alone
+rests on </s> and on neighbours too often. The same seed, machine and PyTorch give the same file.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def force(model: Model, pairs: list[Pair], seed: int) -> Links:
     batches = data.make_batches([(len(s), len(t) + 1) for s, t in pairs], BATCH_TOKENS, seed, epoch=0)
     for batch in tqdm(batches, desc="attention", leave=False, disable=None):
         chunk = [pairs[i] for i in batch]
-        inputs, wanted = (search.pad(side)[0] for side in ([[BOS] + t for _, t in chunk], [t + [EOS] for _, t in chunk]))
+        inputs, wanted = (search.pad(side)[0]
+                          for side in ([[BOS] + t for _, t in chunk], [t + [EOS] for _, t in chunk]))
         readouts, weights = model.readouts(*search.pad([s for s, _ in chunk]), inputs)
         own = model.output(readouts).topk(OWN, dim=-1).indices
         choices = torch.cat([wanted[:, :, None], own], dim=2).numpy().astype(numpy.int32)
@@ -93,8 +95,10 @@ def force(model: Model, pairs: list[Pair], seed: int) -> Links:
 
 
 def align(links: Links, source_size: int, target_size: int) -> tuple[ndarray, ndarray, ndarray]:
-    """-> source piece, target piece and expected number of links of each pair of pieces that meet, by source, then target."""
-    columns = [links.sources * numpy.int64(target_size) + numpy.repeat(candidate, links.lengths) for candidate in links.candidates.T]
+    """-> source piece, target piece and expected number of links of each pair of pieces that meet, by source,
+    then target."""
+    columns = [links.sources * numpy.int64(target_size) + numpy.repeat(candidate, links.lengths)
+               for candidate in links.candidates.T]
     keys = numpy.unique(numpy.concatenate([numpy.unique(column) for column in columns]))
     columns = [numpy.searchsorted(keys, column).astype(numpy.int32) for column in columns]
     sources, targets = numpy.divmod(keys, target_size)
@@ -118,8 +122,10 @@ def most_frequent(candidates: ndarray, size: int, count: int) -> ndarray:
     return numpy.sort(numpy.argsort(-frequency, kind="stable")[:count]).astype(numpy.int32)
 
 
-def choose(aligned: tuple[ndarray, ndarray, ndarray], source_size: int, always: ndarray, best: int, least: float) -> Shortlist:
-    """Keeps for each source piece at most `best` targets outside `always`, those with the most links, of at least `least` each."""
+def choose(aligned: tuple[ndarray, ndarray, ndarray], source_size: int, always: ndarray, best: int,
+           least: float) -> Shortlist:
+    """Keeps for each source piece at most `best` targets outside `always`, those with the most links,
+    of at least `least` each."""
     sources, targets, counts = aligned
     kept = numpy.flatnonzero((counts >= least) & ~numpy.isin(targets, always))
     kept = kept[numpy.lexsort((targets[kept], -counts[kept], sources[kept]))]
@@ -148,7 +154,8 @@ def greedy(model: Model, sources: list[list[int]]) -> list[list[int]]:
 
 
 def measure(shortlist: Shortlist, pairs: list[Pair], own: list[list[int]], vocabulary: int) -> dict[str, float]:
-    """own: the model's greedy translations. A translation whose tokens are all listed is the same with the shortlist."""
+    """own: the model's greedy translations.
+    A translation whose tokens are all listed is the same with the shortlist."""
     size, same, inside = 0, 0, {"reference": [], "greedy": []}
     for (source, target), translation in zip(pairs, own):
         listed = shortlist.of(source, vocabulary)
@@ -156,7 +163,8 @@ def measure(shortlist: Shortlist, pairs: list[Pair], own: list[list[int]], vocab
         inside["reference"].extend(listed[target + [EOS]])
         inside["greedy"].extend(listed[translation])
         same += bool(listed[translation].all())
-    return {"size": size / len(pairs), "same": same / len(pairs)} | {name: float(numpy.mean(l)) for name, l in inside.items()}
+    return {"size": size / len(pairs), "same": same / len(pairs)} | {name: float(numpy.mean(l))
+                                                                     for name, l in inside.items()}
 
 
 def main() -> None:
@@ -186,7 +194,8 @@ def main() -> None:
 
     pairs = encode(model, source, target, data.read_pairs(options.data / "valid.tsv.gz", options.flip))
     result = measure(shortlist, pairs, greedy(model, [s for s, _ in pairs]), target.size)
-    print(f"validation: {result['size']:.0f} of {target.size:,} ids a sentence; listed: {result['reference']:.2%} of the reference's tokens, "
+    print(f"validation: {result['size']:.0f} of {target.size:,} ids a sentence; listed: {result['reference']:.2%} of "
+          f"the reference's tokens, "
           f"{result['greedy']:.2%} of greedy's; {result['same']:.1%} of greedy's translations wholly")
 
 

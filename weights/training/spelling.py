@@ -1,7 +1,8 @@
 """Training of an output that spells (Luong and Manning 2016): the words that the target vocabulary does not have.
 
-In training pairs such a word is V, V + 1, ... past the vocabulary, one id a word over the whole corpus. The decoder reads and predicts <unk>
-for all of them (`hide`); the speller's cross-entropy over their characters is a loss of its own (`loss`).
+In training pairs such a word is V, V + 1, ... past the vocabulary, one id a word over the whole corpus. The decoder
+reads and predicts <unk> for all of them (`hide`); the speller's cross-entropy over their characters is a loss of its
+own (`loss`).
 """
 
 from __future__ import annotations
@@ -35,13 +36,15 @@ class Spelling:
         return ids.masked_fill(ids >= self.target.size, UNK)
 
     def loss(self, model: Model, readouts: Tensor, wanted: Tensor) -> Tensor:
-        """readouts [N, O], wanted [N] ids -> cross-entropy summed over the characters (</s> included) of the words among them."""
+        """readouts [N, O], wanted [N] ids -> cross-entropy summed over the characters (</s> included) of the words
+        among them."""
         rows = (wanted >= self.target.size).nonzero()[:, 0]
         if len(rows) == 0:
             return readouts.new_zeros(())
         words = [torch.tensor(self.spelled[i]) for i in (wanted[rows] - self.target.size).tolist()]
         pad = torch.nn.utils.rnn.pad_sequence
         inputs = pad([torch.cat([torch.tensor([BOS]), word]) for word in words], batch_first=True, padding_value=EOS)
-        characters = pad([torch.cat([word, torch.tensor([EOS])]) for word in words], batch_first=True, padding_value=-100)
+        characters = pad([torch.cat([word, torch.tensor([EOS])]) for word in words], batch_first=True,
+                         padding_value=-100)
         logits = model.speller(readouts[rows], inputs.to(readouts.device))
         return functional.cross_entropy(logits.flatten(0, 1), characters.flatten().to(readouts.device), reduction="sum")

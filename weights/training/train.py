@@ -1,9 +1,11 @@
 """Training: python3 -m weights.training.train RECIPE --data DIR --out DIR
 
-Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus: DIR/{train,valid}.tsv.gz, or, with
-the key training.corpus, the row of that name in weights/corpora/data.py below DIR; training.longest: only pairs with so many words a side. Output in --out: the vocabularies, checkpoint.pt (everything
-that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation). Stopped at any moment, the
-same command goes on from the last checkpoint. The same command runs on a GPU where there is one.
+Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus:
+DIR/{train,valid}.tsv.gz, or, with the key training.corpus, the row of that name in weights/corpora/data.py below DIR;
+training.longest: only pairs with so many words a side. Output in --out: the vocabularies, checkpoint.pt (everything
+that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation).
+Stopped at any moment, the same command goes on from the last checkpoint. The same command runs on a GPU where there is
+one.
 """
 
 from __future__ import annotations
@@ -38,8 +40,10 @@ from .spelling import Spelling
 from ..model.tokenizer import BOS, EOS, Tokenizer
 
 
-REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout", "label_smoothing", "clip")
-DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averaging": 0.0, "longest": 0} | methods.DEFAULTS
+REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout",
+            "label_smoothing", "clip")
+DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averaging": 0.0,
+            "longest": 0} | methods.DEFAULTS
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
@@ -58,8 +62,10 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     return config, training
 
 
-def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
-    """Trains what is missing; a resumed run reads the files of the first. Sides with one embedding, or one file, have one vocabulary."""
+def prepare_vocabularies(out: Path, config: dict, training: dict,
+                         pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
+    """Trains what is missing; a resumed run reads the files of the first.
+    Sides with one embedding, or one file, have one vocabulary."""
     section, sides = config["tokenizer"], {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs]}
     joint = config["encoder"]["embedding_shared"] or section["source"] == section["target"]
     for side, lines in sides.items():
@@ -68,8 +74,8 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
             shutil.copyfile(out / section["source"], path)
         elif not path.exists():
             lines = sides["source"] + sides["target"] if joint else lines
-            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"], training["seed"],
-                                                   tokenizer.options_of(section, side))
+            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"],
+                                                   training["seed"], tokenizer.options_of(section, side))
     if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
         tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"],
                                    tokenizer.options_of(section, "target"))
@@ -89,32 +95,40 @@ def usable(source: Source, target: list[int], config: dict) -> bool:
 
 def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict,
                  spelling: Spelling | None = None) -> list[Pair]:
-    """Pairs that are empty, over the model's limit or beyond its output are left out. spelling: what encodes targets that are spelled."""
+    """Pairs that are empty, over the model's limit or beyond its output are left out. spelling:
+    what encodes targets that are spelled."""
     sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
-    encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
+    encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s))
+               for s, (_, b) in zip(sources, pairs)]
     return [pair for pair in encoded if usable(*pair, config)]
 
 
-def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict, alpha: float, seed: int) -> list[Pair]:
+def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict, alpha: float,
+                 seed: int) -> list[Pair]:
     """encode_pairs with segmentations that are drawn (`subword_sampling`)."""
     end = [EOS] if config["encoder"]["eos"] else []
-    sources, targets = (side.sample([pair[i] for pair in pairs], alpha, 2 * seed + i) for i, side in enumerate((source, target)))
+    sources, targets = (side.sample([pair[i] for pair in pairs], alpha, 2 * seed + i)
+                        for i, side in enumerate((source, target)))
     encoded = [(Source(s + end, [], []), t) for s, t in zip(sources, targets, strict=True)]
     return [pair for pair in encoded if usable(*pair, config)]
 
 
 @torch.no_grad()
 def shrink_embeddings(model: Model, deviation: float) -> None:
-    """Gives the embeddings' first values, drawn from N(0, 1), this standard deviation. 1 is far too much for an embedding of dimension d that
-    is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 gives them 1."""
-    for weight in {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}:  # some modules share theirs
+    """Gives the embeddings' first values, drawn from N(0, 1), this standard deviation. 1 is far too much for an
+    embedding of dimension d that is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 gives
+    them 1."""
+    # Some modules share theirs.
+    for weight in {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}:
         weight.mul_(deviation)
 
 
 def averaged(model: Model, share: float) -> swa_utils.AveragedModel:
-    """A second model whose weights follow those of `model`: each update_parameters moves them by `share` of what they differ. The first ones
-    are a plain mean, until 1 / share of them are in it, so that the random beginning is soon forgotten."""
-    return swa_utils.AveragedModel(model, avg_fn=lambda mean, now, count: mean + max(share, 1 / (int(count) + 1)) * (now - mean))
+    """A second model whose weights follow those of `model`: each update_parameters moves them by `share` of what they
+    differ. The first ones are a plain mean, until 1 / share of them are in it, so that the random beginning is soon
+    forgotten."""
+    return swa_utils.AveragedModel(model, avg_fn=lambda mean, now, count: mean + max(share, 1 / (int(count) + 1))
+                                   * (now - mean))
 
 
 def learning_rate(step: int, training: dict, total: int) -> float:
@@ -126,15 +140,18 @@ def learning_rate(step: int, training: dict, total: int) -> float:
     return training["learning_rate"] * max(0.01, left)
 
 
-def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
+def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor,
+                 smoothing: float) -> torch.Tensor:
     """The loss of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
     readouts = model.dropout(reads.readouts[real])  # padding never reaches the output layer
     if kernels.suits(readouts):
-        return CrossEntropy.apply(kernels.plain_kernels(), readouts, model.output.weight, model.output.bias, wanted[real], smoothing)[0]
+        return CrossEntropy.apply(kernels.plain_kernels(), readouts, model.output.weight, model.output.bias,
+                                  wanted[real], smoothing)[0]
     return functional.cross_entropy(model.output(readouts), wanted[real], reduction="sum", label_smoothing=smoothing)
 
 
-def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
+def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor,
+                smoothing: float) -> torch.Tensor:
     """-log of the probability of producing the wanted token, in whatever way; smoothed over the vocabulary's tokens."""
     reads = reads._replace(readouts=model.dropout(reads.readouts))
     produced, written = model.output.marginal(reads, memory, wanted.clamp_min(0))
@@ -144,8 +161,8 @@ def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor
 
 def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
             spelling: Spelling | None = None, fast: Fused | None = None) -> tuple[torch.Tensor, int]:
-    """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the last planned one;
-    spelling: what target ids past the vocabulary are; fast: what computes the same in less time."""
+    """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the
+    last planned one; spelling: what target ids past the vocabulary are; fast: what computes the same in less time."""
     inputs = search.pad([[BOS] + t for _, t in batch])[0].to(device)
     words = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
     wanted, real = words, words != -100
@@ -153,7 +170,8 @@ def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: 
         inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
     inputs = method.inputs(model, batch, inputs, progress)
     if fast:
-        loss, _, attention = fast.loss(*search.pad([s.ids for s, _ in batch]), inputs, wanted, method.training["label_smoothing"])
+        loss, _, attention = fast.loss(*search.pad([s.ids for s, _ in batch]), inputs, wanted,
+                                       method.training["label_smoothing"])
         return loss + method.attention_loss(attention, batch, real, progress), int(real.sum())
     memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
     reads = model.teach(inputs, state, memory)
@@ -232,17 +250,20 @@ class Trainer:
         return {"config": self.config, "training": self.training, "model": self.model.state_dict(),
                 "average": self.average and self.average.state_dict(),
                 "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "torch": torch.__version__,
-                "position": (self.step, self.epoch, self.batch, self.best, self.stale), "seconds": self.seconds + time.process_time()}
+                "position": (self.step, self.epoch, self.batch, self.best, self.stale),
+                "seconds": self.seconds + time.process_time()}
 
     def resume(self) -> None:
         path = self.out / "checkpoint.pt"
         if not path.exists():
             return
         saved = torch.load(path, map_location=self.device)
-        if configuration.validate(saved["config"]) != self.config:  # filled in: a key that is new since then has its default
+        # Filled in: a key that is new since then has its default.
+        if configuration.validate(saved["config"]) != self.config:
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
         if bool(saved.get("average")) != bool(self.average):
-            sys.exit(f"{path} was trained {'without' if self.average else 'with'} averaging; remove it or choose another --out")
+            sys.exit(f"{path} was trained {'without' if self.average else 'with'} averaging; remove it or choose "
+                     f"another --out")
         self.model.load_state_dict(saved["model"])
         if self.average:
             self.average.load_state_dict(saved["average"])
@@ -256,7 +277,8 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
-        loss, tokens = loss_of(self.model, batch, self.methods, min(1.0, self.step / total), self.device, self.spelling, self.fast)
+        loss, tokens = loss_of(self.model, batch, self.methods, min(1.0, self.step / total), self.device, self.spelling,
+                               self.fast)
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
@@ -271,19 +293,23 @@ class Trainer:
         self.stale = 0 if bleu > self.best else self.stale + 1
         if bleu > self.best:
             self.best = bleu
-            save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": self.kept.state_dict(),
-                                        "epoch": self.epoch, "valid_bleu": bleu})
+            save(self.out / "best.pt", {"config": self.config, "training": self.training,
+                                        "model": self.kept.state_dict(), "epoch": self.epoch, "valid_bleu": bleu})
         save(self.out / "checkpoint.pt", self.state())
         with open(self.out / "log.jsonl", "a", encoding="utf-8") as log:
-            log.write(json.dumps({"epoch": self.epoch, "step": self.step, "loss": round(loss, 4), "valid_bleu": round(bleu, 2),
-                                  "time": round(time.time()), "seconds": round(self.seconds + time.process_time())}) + "\n")
-        print(f"epoch {self.epoch}: loss {loss:.3f}, validation BLEU (greedy) {bleu:.2f}, best {self.best:.2f}", flush=True)
+            log.write(json.dumps({"epoch": self.epoch, "step": self.step, "loss": round(loss, 4),
+                                  "valid_bleu": round(bleu, 2),
+                                  "time": round(time.time()), "seconds": round(self.seconds + time.process_time())})
+                      + "\n")
+        print(f"epoch {self.epoch}: loss {loss:.3f}, validation BLEU (greedy) {bleu:.2f}, best {self.best:.2f}",
+              flush=True)
 
     def finished(self) -> bool:
         return self.epoch >= self.training["epochs"] or self.stale >= self.training["patience"]
 
     def epoch_pairs(self, epoch: int) -> tuple[list[Pair], list[list[int]]]:
-        """-> what this epoch reads, in batches of indices; both depend on (seed, epoch) alone, so that a resumed run reads the same."""
+        """-> what this epoch reads, in batches of indices;
+        both depend on (seed, epoch) alone, so that a resumed run reads the same."""
         pairs, alpha, seed = self.pairs, self.training["subword_sampling"], self.training["seed"]
         if alpha:
             pairs = sample_pairs(self.texts, self.source, self.target, self.config, alpha, seed * 1009 + epoch)
@@ -291,14 +317,15 @@ class Trainer:
         return pairs, data.make_batches(lengths, self.training["batch_tokens"], seed, epoch)
 
     def run(self, save_every: float, until: float = math.inf) -> None:
-        """Trains to the planned end, or until time.monotonic() passes `until`: then the checkpoint is saved and the same run can go on."""
+        """Trains to the planned end, or until time.monotonic() passes `until`:
+        then the checkpoint is saved and the same run can go on."""
         total = len(self.epoch_pairs(0)[1]) * self.training["epochs"]
         saved = time.monotonic()
         while not self.finished():
             pairs, batches = self.epoch_pairs(self.epoch)
             loss_sum, tokens = 0.0, 0
-            bar = tqdm(batches[self.batch:], desc=f"epoch {self.epoch + 1}/{self.training['epochs']}", initial=self.batch,
-                       total=len(batches), mininterval=5, unit="batch")
+            bar = tqdm(batches[self.batch:], desc=f"epoch {self.epoch + 1}/{self.training['epochs']}",
+                       initial=self.batch, total=len(batches), mininterval=5, unit="batch")
             for batch in bar:
                 loss, count = self.update([pairs[i] for i in batch], total)
                 loss_sum, tokens, self.batch = loss_sum + loss, tokens + count, self.batch + 1
@@ -315,7 +342,8 @@ class Trainer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recipe", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="folder with train.tsv.gz and valid.tsv.gz, or of all corpora")
+    parser.add_argument("--data", type=Path, required=True,
+                        help="folder with train.tsv.gz and valid.tsv.gz, or of all corpora")
     parser.add_argument("--out", type=Path, required=True, help="run folder: vocabularies, checkpoints, log")
     parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
     parser.add_argument("--save-every", type=float, default=300, help="seconds between checkpoints")
@@ -324,7 +352,8 @@ def main() -> None:
     torch.set_num_threads(1)
     trainer = Trainer(arguments.recipe, arguments.data, arguments.out, arguments.flip)
     parameters = sum(p.numel() for p in trainer.model.parameters())
-    print(f"{parameters:,} parameters, {len(trainer.pairs):,} of {len(trainer.texts):,} pairs (the others are too long, or the output "
+    print(f"{parameters:,} parameters, {len(trainer.pairs):,} of {len(trainer.texts):,} pairs (the others are too "
+          f"long, or the output "
           f"cannot produce them), {trainer.device}, torch {torch.__version__}", flush=True)
     trainer.resume()
     trainer.run(arguments.save_every, time.monotonic() + arguments.budget)

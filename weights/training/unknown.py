@@ -1,12 +1,15 @@
-"""Teaches a general model what a placeholder is: python3 -m weights.training.unknown MODEL_FOLDER --corpora CORPORA [--flip] [--pairs N]
+"""Teaches a general model what a placeholder is: python3 -m weights.training.unknown MODEL_FOLDER --corpora CORPORA
+[--flip] [--pairs N]
 
-alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/spans.h), and glossary phrases may stand there, too. A vocabulary that can
-spell everything never met <unk> in training. Input: a folder whose embedding serves both sides and the output. Output: the same folder, with another row of <unk> in
-`decoder.embedding`; all other bytes stay.
+alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/spans.h), and glossary phrases
+may stand there, too. A vocabulary that can spell everything never met <unk> in training. Input: a folder whose
+embedding serves both sides and the output. Output: the same folder, with another row of <unk> in `decoder.embedding`;
+all other bytes stay.
 
-What is learned: names and numbers that stand on both sides of a pair, linked with each other alone, become <unk>, and so do the addresses, codes and names of the
-phrases (weights/corpora/phrases). The row makes the whole target likely, and, where one <unk> stands on each side, the attention of the one go to the other: by it the
-server knows when a placeholder's turn has come.
+What is learned: names and numbers that stand on both sides of a pair, linked with each other alone, become <unk>, and
+so do the addresses, codes and names of the phrases (weights/corpora/phrases). The row makes the whole target likely,
+and, where one <unk> stands on each side, the attention of the one go to the other: by it the server knows when a
+placeholder's turn has come.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ def ids(side: SentencePiece, text: str) -> list[int]:
 
 def phrases(pair: str, flip: bool) -> list[tuple[str, str]]:
     """The pairs that have something to hide, with it hidden."""
-    found = [tuple(SLOTS.sub(MARK, text) for text in pair) for pair in mixture.phrases(pair, flip).pairs if any(SLOTS.search(text) for text in pair)]
+    found = [tuple(SLOTS.sub(MARK, text) for text in pair) for pair in mixture.phrases(pair, flip).pairs
+             if any(SLOTS.search(text) for text in pair)]
     return [pair for pair in found if "{" not in pair[0] + pair[1]]
 
 
@@ -70,7 +74,8 @@ def texts(root: Path, pair: str, flip: bool, count: int, seed: int) -> Iterator[
 def unguided(batch: list[align_head.Example], attention: Tensor) -> Tensor:
     """attention [B, S, T] -> -log of what each target's only <unk> gives the source's only one, summed."""
     ones = [(one, row) for one, row in zip(batch, attention) if one.source.count(UNK) == one.target.count(UNK) == 1]
-    return -sum((row[one.target.index(UNK), one.source.index(UNK)].clamp_min(1e-6).log() for one, row in ones), attention.new_zeros(()))
+    return -sum((row[one.target.index(UNK), one.source.index(UNK)].clamp_min(1e-6).log() for one, row in ones),
+                attention.new_zeros(()))
 
 
 def train(model: Model, examples: list[tuple[list[int], list[int]]], seed: int) -> Tensor:
@@ -86,7 +91,8 @@ def train(model: Model, examples: list[tuple[list[int], list[int]]], seed: int) 
         with torch.no_grad():
             table[UNK] = row
         source, lengths = search.pad([one.source for one in batch])
-        inputs, wanted = search.pad([[BOS, *one.target] for one in batch])[0], search.pad([[*one.target, EOS] for one in batch], value=-100)[0]
+        inputs, wanted = search.pad([[BOS, *one.target] for one in batch])[0], search.pad(
+            [[*one.target, EOS] for one in batch], value=-100)[0]
         table.grad = None
         loss, _, attention = fused.loss(source, lengths, inputs, wanted, 0.0)
         ((loss + GUIDED * unguided(batch, attention)) / int((wanted != -100).sum())).backward()
@@ -110,11 +116,16 @@ def write(path: Path, row: Tensor) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Teaches a general model what a placeholder is: the embedding of <unk>, and nothing else, is trained.")
+    parser = argparse.ArgumentParser(
+        description=("Teaches a general model what a placeholder is: the embedding of <unk>, and nothing else, is "
+                     "trained."))
     parser.add_argument("model", type=Path, help="a model folder; its file is replaced")
-    parser.add_argument("--corpora", type=Path, required=True, metavar="DIR", help="the folder of all corpora and links (weights/training/mixture.py)")
-    parser.add_argument("--flip", action="store_true", help="the model translates the second language of the corpora into the first")
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs to read; those with nothing to hide are left out (%(default)s)")
+    parser.add_argument("--corpora", type=Path, required=True, metavar="DIR",
+                        help="the folder of all corpora and links (weights/training/mixture.py)")
+    parser.add_argument("--flip", action="store_true",
+                        help="the model translates the second language of the corpora into the first")
+    parser.add_argument("--pairs", type=int, default=PAIRS,
+                        help="pairs to read; those with nothing to hide are left out (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -124,7 +135,8 @@ def main() -> None:
     pair = [model.config["source"], model.config["target"]]
     longest = model.config["limits"]["max_source_tokens"]
     found = [tuple(ids(side, text) for text in both)
-             for both in texts(arguments.corpora, "-".join(pair[::-1] if arguments.flip else pair), arguments.flip, arguments.pairs, arguments.seed)]
+             for both in texts(arguments.corpora, "-".join(pair[::-1] if arguments.flip else pair), arguments.flip,
+                               arguments.pairs, arguments.seed)]
     found = [both for both in found if max(map(len, both)) < longest]
     write(arguments.model, train(model, found, arguments.seed))
     print(f"{arguments.model}: the row of <unk>, from {len(found):,} pairs")
