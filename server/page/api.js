@@ -3,7 +3,8 @@ import { AligndError as ApiError, Client } from "./client.js";
 
 export { ApiError };
 
-const ATTENDED = ["attention", "soft_alignment", "alignment", "words"]; /* what a model without attention does not have */
+/* What a model without attention does not have. */
+const ATTENDED = ["attention", "soft_alignment", "alignment", "words"];
 const INCLUDE = ["tokens", "log_probs", ...ATTENDED, "offsets", "entropy", "top_k", "eos"];
 
 /* The key of a server that asks for one, as long as the tab is open. */
@@ -15,7 +16,8 @@ export function useKey(given) {
   try { sessionStorage.setItem("key", key); } catch { /* it is asked for again after a reload */ }
 }
 
-/* at: {server: its address, otherwise the page's own; key: otherwise the tab's; signal}. The page itself says when a server is busy. */
+/* at: {server: its address, otherwise the page's own; key: otherwise the tab's; signal}. The page itself says when a
+ * server is busy. */
 const client = ({ server = "", key: own } = {}) => new Client(server, { key: own ?? (server ? "" : key), retries: 0 });
 
 /* Models, by server and name, that estimate how good their words are. */
@@ -35,13 +37,16 @@ async function stream(path, body, onText, at) {
   }
 }
 /* onText: streams; gets the text so far. at: as of client(). */
-export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
+export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at)
+  : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
 /* The most characters of a text (0: unknown), and extensions of files. */
-export const settings = () => client().json("/frontend/settings").then(({ charLimit, supportedFilesFormat: files = [] }) => [Math.max(0, charLimit) || 0, files], () => [0, []]);
+export const settings = () => client().json("/frontend/settings")
+  .then(({ charLimit, supportedFilesFormat: files = [] }) => [Math.max(0, charLimit) || 0, files], () => [0, []]);
 /* The languages that a text may be in, the likeliest first. */
-export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at)).map(({ language }) => language);
+export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at))
+  .map(({ language }) => language);
 /* The events of a file that is translated: [name, data], "result" last. */
 export function translateFile(file, fields, at) {
   const body = new FormData();
@@ -58,10 +63,14 @@ export const named = ({ name, pair, source, target }) => (pair ? { source, targe
 export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 
 /* The fields of a search. whole: of the text as one sentence. */
-export const search = (model, { strategy, beam, seed, whole, glossary }) => ({ ...named(model), strategy, ...(glossary && ["beam", "greedy"].includes(strategy) && { glossary }), ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
+export const search = (model, { strategy, beam, seed, whole, glossary }) =>
+  ({ ...named(model), strategy, ...(glossary && ["beam", "greedy"].includes(strategy) && { glossary }),
+  ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }),
+  ...(strategy === "sample" && seed !== undefined && { seed }) });
 
 /* The `include` of a request for a sentence: everything that views draw. */
-const included = (model, more = [], at) => [...INCLUDE, ...more, ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];
+const included = (model, more = [], at) => [...INCLUDE, ...more,
+  ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];
 /* The reply to a POST that includes all that. A model without attention is asked again without. */
 export async function askAll(path, body, { onText, include, ...at } = {}) {
   const full = { ...body, include: included(body.model, include, at) };
@@ -69,7 +78,8 @@ export async function askAll(path, body, { onText, include, ...at } = {}) {
     return await ask(path, full, onText, at);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    return ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
+    return ask(path, { ...full,
+      include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
   }
 }
 
@@ -77,11 +87,13 @@ export async function askAll(path, body, { onText, include, ...at } = {}) {
 export async function decode(body, { path = pathOf(body), ...how } = {}) {
   const reply = await askAll(path, body, how);
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot, between: answer.pivot_text, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
+  return { model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot,
+    between: answer.pivot_text, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
 }
 
 /* How likely the model takes one result to be for each of the texts: log-probabilities. */
 export async function score(model, texts, translation) {
-  const reply = await ask("/attention", { model, text: texts, translation: texts.map(() => translation), include: ["eos"] });
+  const reply = await ask("/attention", { model, text: texts, translation: texts.map(() => translation),
+    include: ["eos"] });
   return reply.results.map(({ sentences }) => sentences[0].log_prob);
 }

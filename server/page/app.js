@@ -27,13 +27,18 @@ function lazy(path, name) {
     if (draw) return draw(panel, app);
     const wait = el("p", { class: "wait" }, t("Opening")), again = () => app.showPanel();
     panel.append(wait);
-    import(path).then((module) => { draw = module[name]; if (wait.isConnected) again(); }, () => wait.replaceWith(failure(new api.ApiError(0), again)));
+    import(path).then((module) => {
+      draw = module[name];
+      if (wait.isConnected) again();
+    }, () => wait.replaceWith(failure(new api.ApiError(0), again)));
   };
 }
 
-const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
+const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel],
+  ask: ["Questions", questionsPanel],
   beam: ["Beam", lazy("./beam.js", "beamPanel")], compare: ["Compare", lazy("./compare.js", "comparePanel")],
-  diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")], heads: ["Heads", lazy("./headview.js", "headsPanel")],
+  diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")],
+  heads: ["Heads", lazy("./headview.js", "headsPanel")],
   why: ["Why", lazy("./why.js", "whyPanel")],
   links: ["Links", lazy("./links.js", "linksPanel")],
   corpus: ["Corpus", lazy("./corpus.js", "corpusPanel")],
@@ -41,7 +46,8 @@ const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePa
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
   state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", threshold: 0 }, /* and what readLink() adds */
-  models: [], languages: [], limit: 0, answer: null, questions: null, view: find("view"), wanted: null, /* languages that nothing here translates */
+  /* Languages that nothing here translates. */
+  models: [], languages: [], limit: 0, answer: null, questions: null, view: find("view"), wanted: null,
   base() { return this.answer?.sentences[this.state.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
   model() { return this.models.find((m) => m.name === this.state.model); },
@@ -89,22 +95,29 @@ function fillChoices() {
   find("examples").replaceChildren(...examples(model).map((text) => button(text, () => start({ ...fresh(), text }))));
 }
 function fillLanguages() {
-  const { auto } = app.state, model = app.model(), { source, target } = chosen(), others = app.models.filter((one) => !translates(one) && one.source === source).map(({ name, ...one }) => ({ value: `model:${name}`, label: `${t(task(one).result)} (${name})` }));
-  languageLists(app.languages, { source, target: !app.wanted && model && !translates(model) ? `model:${model.name}` : target, auto, detected: app.answer && auto && source }, others);
+  const { auto } = app.state, model = app.model(), { source, target } = chosen(),
+    others = app.models.filter((one) => !translates(one) && one.source === source)
+    .map(({ name, ...one }) => ({ value: `model:${name}`, label: `${t(task(one).result)} (${name})` }));
+  languageLists(app.languages, { source, target: !app.wanted && model && !translates(model) ? `model:${model.name}`
+    : target, auto, detected: app.answer && auto && source }, others);
 }
 let glossaries = null;
 async function fillGlossaries() {
-  const { source, target } = chosen(), list = await (glossaries ??= api.glossaries()), names = list.filter((one) => one.source_lang === source && one.target_lang === target);
+  const { source, target } = chosen(), list = await (glossaries ??= api.glossaries()),
+    names = list.filter((one) => one.source_lang === source && one.target_lang === target);
   find("glossary-field").hidden = !names.length;
-  find("glossary").replaceChildren(el("option", { value: "" }, t("None")), ...names.map(({ glossary_id: id, name }) => el("option", { value: id }, name)));
+  find("glossary").replaceChildren(el("option", { value: "" }, t("None")),
+    ...names.map(({ glossary_id: id, name }) => el("option", { value: id }, name)));
   find("glossary").value = names.some(({ glossary_id: id }) => id === app.state.glossary) ? app.state.glossary : "";
 }
 function readForm() {
-  Object.assign(app.state, { ...fresh(), text: find("text").value, strategy: find("strategy").value, beam: width(find("beam").value), glossary: find("glossary").value });
+  Object.assign(app.state, { ...fresh(), text: find("text").value, strategy: find("strategy").value,
+    beam: width(find("beam").value), glossary: find("glossary").value });
 }
 /* Other languages, with the text that is there or another one. */
 function translateInto(source, target, text = find("text").value) {
-  const model = target.startsWith("model:") ? app.models.find(({ name }) => name === target.slice(6)) : modelFor(app.models, source, target);
+  const model = target.startsWith("model:") ? app.models.find(({ name }) => name === target.slice(6))
+    : modelFor(app.models, source, target);
   app.wanted = model ? null : { source, target };
   readForm();
   return start({ text, ...(model && { model: model.name }) });
@@ -124,8 +137,10 @@ const answered = new Map(), KEPT = 200; /* pieces of long texts, which are typed
 
 /* The model for the language that the text is in. */
 async function detect(signal) {
-  const { target } = chosen(), codes = await api.detect(app.state.text, { signal }), reach = app.languages.filter(({ targets }) => targets.includes(target)).map(({ code }) => code);
-  const source = codes.find((code) => reach.includes(code)) ?? codes[0] ?? chosen().source, model = modelFor(app.models, source, target);
+  const { target } = chosen(), codes = await api.detect(app.state.text, { signal }),
+    reach = app.languages.filter(({ targets }) => targets.includes(target)).map(({ code }) => code);
+  const source = codes.find((code) => reach.includes(code)) ?? codes[0] ?? chosen().source,
+    model = modelFor(app.models, source, target);
   if (source === target) return;
   app.wanted = model ? null : { source, target };
   if (model) app.state.model = model.name;
@@ -146,8 +161,11 @@ async function run(keep, step = keep) {
   app.questions.cancel();
   const { text, asked, own } = app.state;
   find("text-error").hidden = true;
-  if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
-  const some = text.trim(), mine = (running = Object.assign(new AbortController(), { question: some && asks(app.state), keep })), { signal } = mine;
+  /* So that questions and the link throw the same dice. */
+  if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32);
+  const some = text.trim(),
+    mine = (running = Object.assign(new AbortController(), { question: some && asks(app.state), keep })),
+    { signal } = mine;
   writeLink(app.state, step);
   document.title = some ? `${some.slice(0, 60)} \u2013 alignd` : "alignd";
   busy(some !== "");
@@ -164,7 +182,10 @@ async function run(keep, step = keep) {
     }
     if (app.wanted) { clearTimeout(slow); take(null); return instead(missing(app.wanted.source, app.wanted.target)); }
     const list = app.state.whole ? [{ start: 0, text }] : pieces(text), parts = [];
-    const onText = list.length === 1 && app.asks() && ["greedy", "sample"].includes(app.state.strategy) ? (part) => { clearTimeout(slow); waiting(part); } : undefined;
+    const onText = list.length === 1 && app.asks() && ["greedy", "sample"].includes(app.state.strategy) ? (part) => {
+      clearTimeout(slow);
+      waiting(part);
+    } : undefined;
     for (const piece of list) {
       const answer = await pieceOf(piece.text, list.length > 1, { onText, signal });
       if (running !== mine) return;
@@ -204,7 +225,9 @@ function arrive(answer, { asked, own, first, keep }) {
 function tooLong(length) {
   take(null);
   busy(false);
-  fail(find("text-error"), new api.ApiError(413, { error: t("The text has {0} characters; this server takes {1}.", count(length), count(app.limit)) }));
+  fail(find("text-error"),
+    new api.ApiError(413,
+    { error: t("The text has {0} characters; this server takes {1}.", count(length), count(app.limit)) }));
 }
 function busy(on) {
   find("reading").classList.toggle("busy", on);
@@ -237,7 +260,8 @@ function waiting(text) {
 /* ---- drawing ---- */
 
 const tabs = document.querySelector(".tabs");
-tabs.append(...Object.entries(PANELS).map(([name, [label]]) => button(t(label), () => open(name), { role: "tab", id: `tab-${name}`, "aria-controls": "panel" })));
+tabs.append(...Object.entries(PANELS).map(([name, [label]]) => button(t(label), () => open(name),
+  { role: "tab", id: `tab-${name}`, "aria-controls": "panel" })));
 function showTabs() {
   for (const tab of tabs.children) {
     const on = tab.id === `tab-${app.state.view}`;
@@ -262,7 +286,8 @@ tabs.addEventListener("keydown", (event) => {
 });
 
 function showPanel() {
-  const panel = find("panel"), sentence = app.sentence(), focused = panel.contains(document.activeElement) && document.activeElement.id;
+  const panel = find("panel"), sentence = app.sentence(), focused = panel.contains(document.activeElement)
+    && document.activeElement.id;
   find("detail").hidden = !sentence;
   panel.setAttribute("aria-labelledby", `tab-${app.state.view}`);
   panel.dataset.width = innerWidth; /* what it was drawn for */
@@ -278,29 +303,42 @@ function showLanguage() {
   place.hidden = !warning;
   if (!warning) return;
   const { source, target } = chosen(), reader = readerOf(app.models, warning.language, app.model());
-  place.replaceChildren(el("span", {}, t("This looks like {0}, not {1}.", languageName(warning.language), languageName(source))));
-  if (reader) place.append(button(t("Translate from {0}", languageName(reader.source)), () => { app.state.auto = false; start({ ...fresh(), model: reader.name }); find("from").focus(); }));
-  else place.append(button(t("How to get a model"), () => { app.wanted = { source: warning.language, target }; start({}); }));
+  place.replaceChildren(el("span", {}, t("This looks like {0}, not {1}.", languageName(warning.language),
+    languageName(source))));
+  if (reader) place.append(button(t("Translate from {0}", languageName(reader.source)), () => {
+    app.state.auto = false;
+    start({ ...fresh(), model: reader.name });
+    find("from").focus();
+  }));
+  else place.append(button(t("How to get a model"), () => {
+    app.wanted = { source: warning.language, target };
+    start({});
+  }));
 }
 
 const EMPTY = () => [el("p", { class: "text" }, t("Translation"))];
 function showBoxes() {
   const { answer, state } = app, codes = chosen(), code = (one) => (!one || one.startsWith("x-") ? "" : one);
   instead(...(answer || !app.models.length ? [] : EMPTY().map((node) => el("div", { class: "state" }, node))));
-  const whole = answer && { ...answer, sentences: answer.sentences.map((s, k) => (k === state.active ? app.sentence() : s)) };
+  const whole = answer
+    && { ...answer, sentences: answer.sentences.map((s, k) => (k === state.active ? app.sentence() : s)) };
   if (whole && whole.sentences[state.active] !== answer.sentences[state.active]) {
-    const place = answer.places[state.active].target, before = answer.sentences[state.active].text, now = whole.sentences[state.active].text;
+    const place = answer.places[state.active].target, before = answer.sentences[state.active].text,
+      now = whole.sentences[state.active].text;
     whole.text = answer.text.slice(0, place) + now + answer.text.slice(place + before.length);
-    whole.places = answer.places.map((one, k) => (k > state.active && one.target >= 0 ? { ...one, target: one.target + now.length - before.length } : one));
+    whole.places = answer.places.map((one, k) => (k > state.active && one.target >= 0
+      ? { ...one, target: one.target + now.length - before.length } : one));
   }
   boxes.draw(whole, [code(codes.source), code(codes.target)], app.limit);
 }
 /* Of several sentences, which one is below. */
 function showWhich() {
-  const { answer, state } = app, many = answer?.sentences.length ?? 0, place = find("which"), step = (by, says, id) => button(says, () => choose(state.active + by, -1, true), { id, disabled: !answer?.sentences[state.active + by] });
+  const { answer, state } = app, many = answer?.sentences.length ?? 0, place = find("which"), step = (by, says, id) =>
+    button(says, () => choose(state.active + by, -1, true), { id, disabled: !answer?.sentences[state.active + by] });
   place.hidden = many < 2;
   const focused = place.contains(document.activeElement) && document.activeElement.id;
-  place.replaceChildren(...(many < 2 ? [] : [step(-1, t("Previous"), "previous"), el("span", {}, t("Sentence {0} of {1}", state.active + 1, many)), step(1, t("Next"), "next")]));
+  place.replaceChildren(...(many < 2 ? [] : [step(-1, t("Previous"), "previous"),
+    el("span", {}, t("Sentence {0} of {1}", state.active + 1, many)), step(1, t("Next"), "next")]));
   if (focused) find(focused)?.focus();
 }
 let shown = -1, drawn = null;
@@ -340,22 +378,29 @@ function choose(k, i) {
   app.view.pinned = i;
 }
 app.view.addEventListener("force", (event) => { event.preventDefault(); app.questions.force(event.detail); });
-app.view.addEventListener("alternative", (event) => { event.preventDefault(); app.questions.choose(event.detail.step, event.detail.token); });
+app.view.addEventListener("alternative", (event) => {
+  event.preventDefault();
+  app.questions.choose(event.detail.step, event.detail.token);
+});
 
 /* What is shown, in words: a model without an alignment head has nothing but its attention. */
-const SHOWS = { alignment: "Alignment: which source words each word was made from.", attention: "Attention: what the decoder looked at before it chose each word." };
+const SHOWS = { alignment: "Alignment: which source words each word was made from.",
+  attention: "Attention: what the decoder looked at before it chose each word." };
 /* What the first of two models made of the text, which the second one read. */
 function through({ pivot, between }) {
   const code = app.models.find(({ name }) => name === pivot[1])?.source;
-  return el("p", { class: "note", id: "through" }, t("By way of {0}: ", languageName(code)), el("q", { lang: code }, cut(between, 200)));
+  return el("p", { class: "note", id: "through" }, t("By way of {0}: ", languageName(code)),
+    el("q", { lang: code }, cut(between, 200)));
 }
 function showLook() {
   const { state } = app, place = find("look"), headless = state.look === "alignment" && !hasHead(app.model());
   place.hidden = !app.sentence()?.attention;
   find("remark").hidden = place.hidden || (state.words && state.look === "alignment");
   place.replaceChildren(
-    group(t("What is shown"), LOOKS.map((look) => toggle(t(NAMES[look]), state.look === look, () => app.set({ look }), { id: `look-${look}` }))),
-    note(t(headless ? "This model has no alignment head: what you see is its attention, which is often no alignment." : SHOWS[state.look])), ...(app.answer?.pivot ? [through(app.answer)] : []));
+    group(t("What is shown"), LOOKS.map((look) => toggle(t(NAMES[look]), state.look === look, () => app.set({ look }),
+      { id: `look-${look}` }))),
+    note(t(headless ? "This model has no alignment head: what you see is its attention, which is often no alignment."
+      : SHOWS[state.look])), ...(app.answer?.pivot ? [through(app.answer)] : []));
 }
 
 function show() {
@@ -389,7 +434,10 @@ function worthKeeping() {
 }
 find("go").addEventListener("click", () => submit(true));
 find("text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) { event.preventDefault(); submit(true); }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
+    event.preventDefault();
+    submit(true);
+  }
 });
 find("text").addEventListener("input", () => {
   boxes.typed();
@@ -415,17 +463,30 @@ find("swap").addEventListener("click", () => {
 });
 find("clear").addEventListener("click", () => { start({ ...fresh(), text: "" }); find("text").focus(); });
 find("copy").addEventListener("click", worthKeeping);
-find("share").addEventListener("click", async () => { await copy(app.link()); boxes.say(t("Copied.")); worthKeeping(); });
+find("share").addEventListener("click", async () => {
+  await copy(app.link());
+  boxes.say(t("Copied."));
+  worthKeeping();
+});
 find("model").addEventListener("change", ({ target }) => {
   readForm();
   app.state.auto = false;
   start({ model: target.value });
 });
-for (const id of ["strategy", "beam", "glossary"]) find(id).addEventListener("change", () => { readForm(); fillForm(); run(true); });
-find("history").querySelector(".quiet").addEventListener("click", () => { forget(); showHistory(); find("text").focus(); });
+for (const id of ["strategy", "beam", "glossary"]) find(id).addEventListener("change", () => {
+  readForm();
+  fillForm();
+  run(true);
+});
+find("history").querySelector(".quiet").addEventListener("click", () => {
+  forget();
+  showHistory();
+  find("text").focus();
+});
 /* A link, or Back: what has been translated already is not asked for again. */
 addEventListener("hashchange", async () => {
-  const before = asks(app.state), questions = () => JSON.stringify([app.state.asked, app.state.active, app.state.own]), was = questions();
+  const before = asks(app.state), questions = () => JSON.stringify([app.state.asked, app.state.active, app.state.own]),
+    was = questions();
   readLink(app.state, Object.keys(PANELS));
   app.wanted = null;
   if (before !== asks(app.state) || !app.answer) return start({});
@@ -435,7 +496,8 @@ addEventListener("hashchange", async () => {
   await app.questions.restore(app.state);
 });
 addEventListener("keydown", (event) => {
-  if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName) && app.questions.undo()) event.preventDefault();
+  if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName)
+    && app.questions.undo()) event.preventDefault();
 });
 let resizing = 0, wide = innerWidth;
 addEventListener("resize", () => {
@@ -458,8 +520,12 @@ async function takeFile(file) {
   }
 }
 const zone = document.querySelector(".translator");
-zone.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) { event.preventDefault(); zone.classList.add("over"); } });
-zone.addEventListener("dragleave", (event) => { if (!zone.contains(event.relatedTarget)) zone.classList.remove("over"); });
+zone.addEventListener("dragover", (event) => {
+  if (event.dataTransfer?.types.includes("Files")) { event.preventDefault(); zone.classList.add("over"); }
+});
+zone.addEventListener("dragleave", (event) => {
+  if (!zone.contains(event.relatedTarget)) zone.classList.remove("over");
+});
 zone.addEventListener("drop", (event) => {
   zone.classList.remove("over");
   if (!event.dataTransfer.files[0]) return;
@@ -470,7 +536,8 @@ find("file").addEventListener("change", ({ target }) => {
   if (target.files[0]) takeFile(target.files[0]);
   target.value = "";
 });
-find("speak").append(...LANGUAGES.map((code) => el("option", { value: code, lang: code }, new Intl.DisplayNames([code], { type: "language" }).of(code))));
+find("speak").append(...LANGUAGES.map((code) => el("option", { value: code, lang: code },
+  new Intl.DisplayNames([code], { type: "language" }).of(code))));
 find("speak").value = spoken();
 find("speak").addEventListener("change", ({ target }) => speakNext(target.value));
 
@@ -490,7 +557,8 @@ async function begin() {
   find("model").replaceChildren(...app.models.map((m) => el("option", { value: m.name }, m.name)));
   const typed = find("text").value;
   if (typed || location.hash) return start(typed === app.state.text ? {} : { ...fresh(), text: typed });
-  Object.assign(app.state, { text: opening(app.models[0]), model: app.models[0]?.name ?? "" }); /* the first visit: something to see */
+  /* The first visit: something to see. */
+  Object.assign(app.state, { text: opening(app.models[0]), model: app.models[0]?.name ?? "" });
   fillForm();
   return run(false);
 }

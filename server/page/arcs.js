@@ -1,34 +1,45 @@
-/* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their left to what came before. */
+/* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their
+ * left to what came before. */
 import { svg } from "./dom.js";
 import { arrows, drawing, label, width } from "./map.js";
 import { t } from "./say.js";
 
-const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9; /* px an arc is wide, and more for each token between its ends */
+/* Px an arc is wide, and more for each token between its ends. */
+const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9;
 const faint = (w) => 0.08 + 0.72 * w;
 
 function layout({ rows }, room) {
-  const step = rows.length > MANY ? TIGHT : STEP, names = Math.max(30, ...rows.map((row) => width(row.label))), reach = Math.min(NEAR + EACH * rows.length, Math.max(40, (room - names) / 2 - 24));
+  const step = rows.length > MANY ? TIGHT : STEP, names = Math.max(30, ...rows.map((row) => width(row.label))),
+    reach = Math.min(NEAR + EACH * rows.length, Math.max(40, (room - names) / 2 - 24));
   const left = reach * 0.75 + 12, right = left + names + 16; /* a curve reaches three quarters of its handles */
-  return { step, left, right, W: Math.ceil(right + left), H: rows.length * step + 12, y: (k) => (k + 0.5) * step + 6, bend: (i, j) => Math.min(reach, NEAR + EACH * Math.abs(i - j)) };
+  return { step, left, right, W: Math.ceil(right + left), H: rows.length * step + 12, y: (k) => (k + 0.5) * step + 6,
+    bend: (i, j) => Math.min(reach, NEAR + EACH * Math.abs(i - j)) };
 }
 
 function arc(i, j, w, l, colours) {
   if (i === j) return svg("circle", { cx: l.right, cy: l.y(i), r: (1 + 3 * w).toFixed(1), fill: colours.accent });
   const x = j > i ? l.right : l.left, far = (j > i ? 1 : -1) * l.bend(i, j);
-  return svg("path", { d: `M${x} ${l.y(i)}C${x + far} ${l.y(i)} ${x + far} ${l.y(j)} ${x} ${l.y(j)}`, fill: "none", stroke: colours.accent, "stroke-width": (1 + 4 * w).toFixed(2) });
+  return svg("path", { d: `M${x} ${l.y(i)}C${x + far} ${l.y(i)} ${x + far} ${l.y(j)} ${x} ${l.y(j)}`, fill: "none",
+    stroke: colours.accent, "stroke-width": (1 + 4 * w).toFixed(2) });
 }
 
-/* view: as of heatMap() of heatmap.js, with rows and columns alike. onSay(cell or null): the token that is chosen, and where it looks most. */
+/* view: as of heatMap() of heatmap.js, with rows and columns alike. onSay(cell or null): the token that is chosen,
+ * and where it looks most. */
 export function arcMap(view, { room, colours, onSay, name }) {
-  const { rows, weights } = view, l = layout(view, room), nodes = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, w, node: arc(i, j, w, l, colours) }])));
+  const { rows, weights } = view, l = layout(view, room),
+    nodes = weights.flatMap((row, i) =>
+    row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, w, node: arc(i, j, w, l, colours) }])));
   const names = rows.map((row, k) => label(row, "left", colours, { x: l.right - 8, y: l.y(k) + 4.5 }));
   const root = drawing("map arcs", l, colours, { id: "arcs", tabindex: 0, role: "application",
-    "aria-label": t("{0} as arcs between {1} tokens. Arrow keys choose a token.", name, rows.length) }, svg("g", { "stroke-linecap": "round" }, nodes.map(({ node }) => node)), names);
+    "aria-label": t("{0} as arcs between {1} tokens. Arrow keys choose a token.", name, rows.length) },
+      svg("g", { "stroke-linecap": "round" }, nodes.map(({ node }) => node)), names);
   let at = -1;
   const choose = (k) => {
     at = k;
-    for (const { i, w, node } of nodes) node.setAttribute("opacity", (k < 0 ? faint(w) : i === k ? Math.max(0.3, w) : 0.04).toFixed(2));
-    names.forEach((text, n) => (k >= 0 && (n === k || weights[k][n] >= 0.1) ? text.setAttribute("font-weight", 700) : text.removeAttribute("font-weight")));
+    for (const { i, w, node } of nodes)
+      node.setAttribute("opacity", (k < 0 ? faint(w) : i === k ? Math.max(0.3, w) : 0.04).toFixed(2));
+    names.forEach((text, n) => (k >= 0 && (n === k || weights[k][n] >= 0.1) ? text.setAttribute("font-weight", 700)
+      : text.removeAttribute("font-weight")));
     onSay(k < 0 ? null : { view, i: k, j: weights[k].indexOf(Math.max(...weights[k])) });
   };
   choose(-1);

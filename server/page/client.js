@@ -1,8 +1,10 @@
-/* A client of alignd for browsers and Node: JSON over fetch, streams as async iterators, another try when the server is busy. */
+/* A client of alignd for browsers and Node: JSON over fetch, streams as async iterators, another try when the server
+ * is busy. */
 
 const BUSY = [429, 503], WAIT_S = 1; /* without Retry-After */
 
-/* status 0: the server cannot be reached, or its answer was cut off. retryAfter: seconds, 0 if the server said nothing. */
+/* status 0: the server cannot be reached, or its answer was cut off. retryAfter: seconds, 0 if the server said
+ * nothing. */
 export class AligndError extends Error {
   constructor(status, body, retryAfter = 0) {
     super(body?.error ?? (status ? `The server answered ${status}.` : "The server cannot be reached."));
@@ -40,18 +42,23 @@ const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, inva
 
 /* server: its address, "" for that of the page; key: its API key; retries: how often a busy server is asked again. */
 export class Client {
-  constructor(server = "", { key = "", retries = 3 } = {}) { Object.assign(this, { server: server.replace(/\/$/, ""), key, retries }); }
+  constructor(server = "", { key = "", retries = 3 } = {}) {
+    Object.assign(this, { server: server.replace(/\/$/, ""), key, retries });
+  }
 
   async #once(path, body, signal) {
-    const form = body instanceof FormData, headers = { ...(body && !form && { "Content-Type": "application/json" }), ...(this.key && { "X-Api-Key": this.key }) };
+    const form = body instanceof FormData, headers = { ...(body && !form && { "Content-Type": "application/json" }),
+      ...(this.key && { "X-Api-Key": this.key }) };
     let reply;
     try {
-      reply = await fetch(this.server + path, { signal, headers, ...(body && { method: "POST", body: form ? body : JSON.stringify(body) }) });
+      reply = await fetch(this.server + path,
+        { signal, headers, ...(body && { method: "POST", body: form ? body : JSON.stringify(body) }) });
     } catch (error) {
       throw signal?.aborted ? error : new AligndError(0);
     }
     if (reply.ok) return reply;
-    throw new AligndError(reply.status, await reply.json().catch(() => null), Number(reply.headers.get("Retry-After")) || 0);
+    throw new AligndError(reply.status, await reply.json().catch(() => null),
+      Number(reply.headers.get("Retry-After")) || 0);
   }
   /* The reply to a GET, or to a POST of `body`. */
   async send(path, body, { signal } = {}) {
@@ -70,7 +77,8 @@ export class Client {
   attention(body, options) { return this.json("/attention", body, options); }
   async models(options) { return (await this.json("/models", undefined, options)).models; }
 
-  /* body: of a request, or a FormData with a file for /documents. [name, data]: "token" as they are decided (greedy, sample), "result" last. An "error" is thrown. Leaving the loop ends the request. */
+  /* body: of a request, or a FormData with a file for /documents. [name, data]: "token" as they are decided (greedy,
+   * sample), "result" last. An "error" is thrown. Leaving the loop ends the request. */
   async *stream(path, body, options) {
     if (body instanceof FormData) body.set("stream", "true");
     const reply = await this.send(path, body instanceof FormData ? body : { ...body, stream: true }, options);

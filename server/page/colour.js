@@ -1,13 +1,15 @@
-/* The colours of pictures, by day and by night. A weight's scale has one hue and lightness even to the eye (OKLab): darker is more on paper and
- * lighter is more at night. */
+/* The colours of pictures, by day and by night. A weight's scale has one hue and lightness even to the eye (OKLab):
+ * darker is more on paper and lighter is more at night. */
 
 const night = matchMedia("(prefers-color-scheme: dark)");
 export const onTheme = (f) => night.addEventListener("change", f);
 export const offTheme = (f) => night.removeEventListener("change", f);
 
 /* Named as the custom properties of the style sheets are. */
-export const LIGHT = { paper: "#faf9f6", card: "#ffffff", ink: "#1d1c24", muted: "#5a5864", line: "#e3e0d9", accent: "#3d3bb3", soft: "#eeedf9", warn: "#a04a00", heat: "#3d3bb3" };
-export const DARK = { paper: "#131218", card: "#1c1b24", ink: "#ecebf2", muted: "#a9a6b8", line: "#32303e", accent: "#b0aeff", soft: "#292840", warn: "#ffb26b", heat: "#8f8cff" };
+export const LIGHT = { paper: "#faf9f6", card: "#ffffff", ink: "#1d1c24", muted: "#5a5864", line: "#e3e0d9",
+  accent: "#3d3bb3", soft: "#eeedf9", warn: "#a04a00", heat: "#3d3bb3" };
+export const DARK = { paper: "#131218", card: "#1c1b24", ink: "#ecebf2", muted: "#a9a6b8", line: "#32303e",
+  accent: "#b0aeff", soft: "#292840", warn: "#ffb26b", heat: "#8f8cff" };
 
 /* [L, chroma] of nothing and of all, and how much more chroma there is halfway. */
 const BY_DAY = [[0.975, 0.006], [0.36, 0.18], 0.02], BY_NIGHT = [[0.25, 0.02], [0.86, 0.09], 0.07];
@@ -15,23 +17,32 @@ const HUE = (281 * Math.PI) / 180;
 
 function hex(L, C) {
   const a = C * Math.cos(HUE), b = C * Math.sin(HUE);
-  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3, m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3, s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const channel = (x) => Math.round(255 * Math.min(1, Math.max(0, x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055))).toString(16).padStart(2, "0");
-  return "#" + channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s) + channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s) +
+  const l = (L + 0.3963377774 * a + 0.2158037573 * b) ** 3, m = (L - 0.1055613458 * a - 0.0638541728 * b) ** 3,
+    s = (L - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const channel = (x) =>
+    Math.round(255 * Math.min(1, Math.max(0, x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055))).toString(16)
+    .padStart(2, "0");
+  return "#" + channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s)
+    + channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s) +
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
-/* "light" or "dark": what an element is in, by the color-scheme that its page has declared. One that declares none is light. */
+/* "light" or "dark": what an element is in, by the color-scheme that its page has declared. One that declares none
+ * is light. */
 export function schemeOf(node) {
   const declared = getComputedStyle(node).colorScheme.split(" "), dark = declared.includes("dark");
   return dark && (!declared.includes("light") || night.matches) ? "dark" : "light";
 }
 
-/* theme: "light", "dark", or otherwise what the reader's system has. scale(weight): its colour; on(weight): what can be read on that, of black and
- * white the one with more contrast, 4.5 at least. */
+/* theme: "light", "dark", or otherwise what the reader's system has. scale(weight): its colour; on(weight): what can
+ * be read on that, of black and white the one with more contrast, 4.5 at least. */
 export function colours(theme) {
-  const dark = theme === "dark" || (theme !== "light" && night.matches), [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT : BY_DAY;
+  const dark = theme === "dark" || (theme !== "light" && night.matches), [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT
+    : BY_DAY;
   return { ...(dark ? DARK : LIGHT),
-    scale(weight) { const w = Math.min(1, Math.max(0, weight)); return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0) + 4 * w * (1 - w) * more); },
+    scale(weight) {
+      const w = Math.min(1, Math.max(0, weight));
+      return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0) + 4 * w * (1 - w) * more);
+    },
     on: (weight) => (L0 + weight * (L1 - L0) > 0.57 ? "#000000" : "#ffffff") };
 }

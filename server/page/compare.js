@@ -17,13 +17,18 @@ const called = (strategy) => find("strategy").querySelector(`[value="${strategy}
 
 /* A row for each sentence; the one that has more of them goes on alone. */
 function pairs(panel, app, other, ours, theirs) {
-  const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))), room = (panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth) - 38;
+  const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))),
+    room = (panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth) - 38;
   const cell = Math.min(...views.flat().filter(Boolean).map((view) => cellFor(view, room)));
-  const titles = [`A: ${app.state.model}, ${called(app.state.strategy)}`, `B: ${other.model}, ${called(other.strategy)}`], lists = [ours, theirs], count = Math.max(ours.length, theirs.length);
+  const titles = [`A: ${app.state.model}, ${called(app.state.strategy)}`,
+    `B: ${other.model}, ${called(other.strategy)}`], lists = [ours, theirs],
+    count = Math.max(ours.length, theirs.length);
   const card = (side, k) => {
-    const s = lists[side][k], view = views[side][k], title = count > 1 ? t("{0} (sentence {1})", titles[side], k + 1) : titles[side];
+    const s = lists[side][k], view = views[side][k], title = count > 1 ? t("{0} (sentence {1})", titles[side], k + 1)
+      : titles[side];
     if (!s) return el("div", { class: "card none" }, el("h3", {}, title), t("There is no such sentence."));
-    return el("div", { class: "card" }, marked(title, s, lists[1 - side][k]), view && Object.assign(picture(s, app, { view: "map", label: titles[side] }), { cell }));
+    return el("div", { class: "card" }, marked(title, s, lists[1 - side][k]),
+      view && Object.assign(picture(s, app, { view: "map", label: titles[side] }), { cell }));
   };
   return el("div", { class: "cards" }, Array.from({ length: count }, (_, k) => [card(0, k), card(1, k)]));
 }
@@ -31,21 +36,29 @@ function pairs(panel, app, other, ours, theirs) {
 export function comparePanel(panel, app) {
   const { state } = app, text = app.answer.sentences.length === 1 ? app.sentence().source_text : state.text;
   const ours = app.answer.sentences.map((s, k) => (k === state.active ? app.sentence() : s));
-  const known = app.models.some((m) => m.name === state.otherModel), other = { text: state.otherText || text, model: known ? state.otherModel : state.model, strategy: state.otherStrategy || unlike(state.strategy) };
+  const known = app.models.some((m) => m.name === state.otherModel), other = { text: state.otherText || text,
+    model: known ? state.otherModel : state.model, strategy: state.otherStrategy || unlike(state.strategy) };
   const place = el("div"), wrong = el("p", { class: "error", role: "alert", hidden: true });
   const field = (name) => (event) => { other[name] = event.target.value; if (event.type === "change") ask(); };
   const keep = () => {
-    Object.assign(state, { otherText: other.text === text ? "" : other.text, otherModel: other.model === state.model ? "" : other.model, otherStrategy: other.strategy === unlike(state.strategy) ? "" : other.strategy });
+    Object.assign(state, { otherText: other.text === text ? "" : other.text, otherModel: other.model === state.model
+      ? "" : other.model, otherStrategy: other.strategy === unlike(state.strategy) ? "" : other.strategy });
     app.remember();
   };
-  const choose = (says, id, name) => el("label", {}, says, el("select", { id, onchange: field(name) }, [...find(name).options].map(({ value, label }) => el("option", { value, selected: value === other[name] }, label))));
+  const choose = (says, id, name) => el("label", {}, says,
+    el("select", { id, onchange: field(name) }, [...find(name).options]
+    .map(({ value, label }) => el("option", { value, selected: value === other[name] }, label))));
   async function ask() {
     wrong.hidden = true;
     keep();
     running?.abort(); /* of several, the last one counts */
-    const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]), { signal } = (running = new AbortController());
+    const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]),
+      { signal } = (running = new AbortController());
     try {
-      if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search(app.models.find(({ name }) => name === other.model), { ...other, beam: app.state.beam }) }, { signal })) };
+      if (made.key !== key)
+        made = { key,
+        ...(await api.decode({ text: other.text, ...api.search(app.models.find(({ name }) => name === other.model),
+        { ...other, beam: app.state.beam }) }, { signal })) };
     } catch (error) {
       if (panel.contains(place) && !signal.aborted) fail(wrong, error, ask);
       return;
@@ -55,8 +68,10 @@ export function comparePanel(panel, app) {
   }
   panel.append(el("h2", {}, t("Side by side")), note(t("A is the result above. Both use the same scale.")),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
-      el("label", {}, t("Text of B"), el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
+      el("label", {}, t("Text of B"),
+        el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
       el("div", { class: "row" }, choose(t("Model of B"), "model-b", "model"),
-        choose(t("Search of B"), "strategy-b", "strategy"), el("button", { class: "primary" }, t("Compare")))), wrong, place);
+        choose(t("Search of B"), "strategy-b", "strategy"), el("button", { class: "primary" }, t("Compare")))),
+          wrong, place);
   if (other.text.trim()) ask();
 }

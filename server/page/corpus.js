@@ -1,5 +1,5 @@
-/* Many texts: a file of tab-separated lines, a text and its translation or a text alone. All are scored or translated, in a table to sort; one that is
- * chosen is drawn. It outlives the opening of other views, not the page. */
+/* Many texts: a file of tab-separated lines, a text and its translation or a text alone. All are scored or
+ * translated, in a table to sort; one that is chosen is drawn. It outlives the opening of other views, not the page. */
 import { button, el, note, number, percent } from "./dom.js";
 import * as api from "./api.js";
 import { coverage, usualOf } from "./diagnostics.js";
@@ -18,7 +18,10 @@ const BYTES = 2 ** 22, COVERED = 0.3; /* of a file, read; of what a word may exp
 
 /* [{at: the line's number from 1, text, translation or ""}], and how many there are: blank lines are none. */
 export function parse(text) {
-  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/).map((line, k) => { const [source, target = ""] = line.split("\t"); return { at: k + 1, text: source.trim(), translation: target.trim() }; }).filter((row) => row.text);
+  const lines = text.replace(/^\ufeff/, "").split(/\r?\n/).map((line, k) => {
+    const [source, target = ""] = line.split("\t");
+    return { at: k + 1, text: source.trim(), translation: target.trim() };
+  }).filter((row) => row.text);
   return { rows: lines.slice(0, MOST), count: lines.length };
 }
 
@@ -30,7 +33,8 @@ export function covered(s) {
 const length = (s) => s.source_text.split(/\s+/u).length;
 
 /* Columns of numbers: [heading, value of a sentence, how it is written]. */
-const COLUMNS = [["Score", (s) => s.score, (x) => number(x)], ["Quality", (s) => s.quality?.sentence, percent], ["Coverage", covered, percent], ["Length", length, String]];
+const COLUMNS = [["Score", (s) => s.score, (x) => number(x)], ["Quality", (s) => s.quality?.sentence, percent],
+  ["Coverage", covered, percent], ["Length", length, String]];
 
 /* name: of the file; model: that of the answers; sort: {by: a heading or "", down}; open: the row that is looked at. */
 let corpus = null;
@@ -51,14 +55,19 @@ async function answersTo(rows, asked) {
 
 /* Fills in `s`, the sentence, or `error`, of each row that has none. */
 async function answer({ signal, tell }, app, rows, drawn) {
-  const fields = { given: (list) => ({ model: app.state.model, ...pairFields(list) }), none: (list) => ({ ...app.search(), text: list.map(({ text }) => text), split_sentences: false }) };
-  const ask = (kind) => async (list) => (await api.askAll("/attention", fields[kind](list), { signal })).results.map(({ sentences }) => ({ s: sentences[0] }));
-  const left = rows.filter((row) => !row.s && !row.error), lists = { given: left.filter(({ translation }) => translation), none: left.filter(({ translation }) => !translation) };
+  const fields = { given: (list) => ({ model: app.state.model, ...pairFields(list) }),
+    none: (list) => ({ ...app.search(), text: list.map(({ text }) => text), split_sentences: false }) };
+  const ask = (kind) => async (list) => (await api.askAll("/attention", fields[kind](list), { signal }))
+    .results.map(({ sentences }) => ({ s: sentences[0] }));
+  const left = rows.filter((row) => !row.s && !row.error),
+    lists = { given: left.filter(({ translation }) => translation),
+    none: left.filter(({ translation }) => !translation) };
   for (const [kind, list] of Object.entries(lists)) {
     for (const batch of batches(list)) {
       tell(rows.filter((row) => row.s || row.error).length, rows.length);
       const found = await answersTo(batch, ask(kind));
-      batch.forEach((row, k) => Object.assign(row, found[k], found[k].s && { values: COLUMNS.map(([, value]) => value(found[k].s)) }));
+      batch.forEach((row, k) => Object.assign(row, found[k],
+        found[k].s && { values: COLUMNS.map(([, value]) => value(found[k].s)) }));
       drawn(batch);
     }
   }
@@ -83,24 +92,35 @@ function heading(name, redraw) {
     redraw();
     document.getElementById(`sort-${name}`).focus();
   };
-  return el("th", { scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" }, button([t(name), el("span", { "aria-hidden": "true" }, on ? (sort.down ? " \u2193" : " \u2191") : "")], act, { id: `sort-${name}`, class: "quiet" }));
+  return el("th", { scope: "col", "aria-sort": on ? (sort.down ? "descending" : "ascending") : "none" },
+    button([t(name), el("span", { "aria-hidden": "true" }, on ? (sort.down ? " \u2193" : " \u2191") : "")], act,
+    { id: `sort-${name}`, class: "quiet" }));
 }
 
-const line = (row, look) => el("tr", {}, el("td", {}, row.at), el("td", { class: "passage", dir: "auto" }, row.s ? button(row.text, () => look(row), { id: `row-${row.at}`, title: row.text }) : row.text),
-  el("td", { class: "passage", dir: "auto", title: row.s?.text }, row.error ?? row.s?.text ?? row.translation), COLUMNS.map((_, k) => el("td", {}, cell(row, k))));
+const line = (row, look) => el("tr", {}, el("td", {}, row.at), el("td", { class: "passage", dir: "auto" },
+  row.s ? button(row.text, () => look(row), { id: `row-${row.at}`, title: row.text }) : row.text),
+  el("td", { class: "passage", dir: "auto", title: row.s?.text }, row.error ?? row.s?.text ?? row.translation),
+    COLUMNS.map((_, k) => el("td", {}, cell(row, k))));
 
 /* lines: the table's own, by row. */
 const table = (lines, redraw) => el("table", { class: "corpus" }, el("caption", { class: "sr" }, corpus.name),
-  el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("Line")), el("th", { scope: "col" }, t("Source")), el("th", { scope: "col" }, t("Translation")), COLUMNS.map(([name]) => heading(name, redraw)))), el("tbody", {}, [...lines.values()]));
+  el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("Line")), el("th", { scope: "col" }, t("Source")),
+    el("th", { scope: "col" }, t("Translation")), COLUMNS.map(([name]) => heading(name, redraw)))),
+    el("tbody", {}, [...lines.values()]));
 
-const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) => name.toLowerCase())], ...sorted(corpus.rows, corpus.sort).map((row) => [row.at, row.text, row.s?.text ?? row.translation, ...COLUMNS.map((_, k) => row.values?.[k] ?? "")])]
+const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) => name.toLowerCase())],
+  ...sorted(corpus.rows, corpus.sort).map((row) => [row.at, row.text, row.s?.text ?? row.translation,
+  ...COLUMNS.map((_, k) => row.values?.[k] ?? "")])]
   .map((line) => line.join("\t")).join("\n") + "\n";
 
 /* The pair that was chosen, drawn. */
 function pair(app, row, close) {
   const view = (props) => picture(row.s, app, { label: t(app.task().result), ...props });
-  return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, t("Line {0}", row.at)), button(t("Close"), close, { id: "close-pair" }),
-    button(t("Ask about it"), () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask" : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
+  return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, t("Line {0}", row.at)),
+    button(t("Close"), close, { id: "close-pair" }),
+    button(t("Ask about it"),
+      () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask"
+      : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
 }
 
 /* Returns what draws some rows anew, or all of them in their order. */
@@ -109,15 +129,24 @@ function drawTable(place, app) {
   let lines = new Map();
   const show = () => chosen.replaceChildren(...(corpus.open ? pair(app, corpus.open, close) : []));
   const look = (row) => { corpus.open = row; show(); document.getElementById("pair").focus(); };
-  const close = () => { const { at } = corpus.open; corpus.open = null; show(); document.getElementById(`row-${at}`).focus(); };
+  const close = () => {
+    const { at } = corpus.open;
+    corpus.open = null;
+    show();
+    document.getElementById(`row-${at}`).focus();
+  };
   const draw = () => {
     lines = new Map(sorted(corpus.rows, corpus.sort).map((row) => [row, line(row, look)]));
     all.replaceChildren(table(lines, draw));
   };
-  place.replaceChildren(el("div", { class: "buttons" }, button(t("Save"), () => save("corpus.tsv", new Blob([toTsv()], { type: "text/tab-separated-values" })))), chosen, all);
+  place.replaceChildren(el("div", { class: "buttons" },
+    button(t("Save"), () => save("corpus.tsv", new Blob([toTsv()], { type: "text/tab-separated-values" })))),
+    chosen, all);
   draw();
   show();
-  const drawRows = (rows) => { for (const row of rows) { const made = line(row, look); lines.get(row).replaceWith(made); lines.set(row, made); } };
+  const drawRows = (rows) => {
+    for (const row of rows) { const made = line(row, look); lines.get(row).replaceWith(made); lines.set(row, made); }
+  };
   return { draw, drawRows };
 }
 
@@ -131,11 +160,18 @@ async function load(file, app) {
 
 /* Where a file is dropped, or chosen. */
 function dropZone(app) {
-  const zone = el("div", { class: "drop" }, el("label", { class: "file" }, t("Choose a file"), el("input", { type: "file", class: "sr", id: "corpus-file", accept: ".tsv,.txt,text/plain,text/tab-separated-values", onchange: ({ target }) => load(target.files[0], app) })),
-    el("span", {}, t("or drop it here: a text on each line, or a text, a tab and its translation. Up to {0} lines.", written(MOST))));
+  const zone = el("div", { class: "drop" },
+    el("label", { class: "file" }, t("Choose a file"),
+    el("input", { type: "file", class: "sr", id: "corpus-file",
+    accept: ".tsv,.txt,text/plain,text/tab-separated-values", onchange: ({ target }) => load(target.files[0], app) })),
+    el("span", {}, t("or drop it here: a text on each line, or a text, a tab and its translation. Up to {0} lines.",
+      written(MOST))));
   zone.addEventListener("dragover", (event) => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
-  zone.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files[0]) load(event.dataTransfer.files[0], app); });
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (event.dataTransfer.files[0]) load(event.dataTransfer.files[0], app);
+  });
   return zone;
 }
 
@@ -143,10 +179,15 @@ export function corpusPanel(panel, app) {
   if (!app.asks()) return panel.append(note(t("Two models translate this in turn. Choose one of them to ask it.")));
   panel.append(dropZone(app));
   if (!corpus) return;
-  if (corpus.model !== app.state.model) Object.assign(corpus, { model: app.state.model, open: null, rows: corpus.rows.map(({ at, text, translation }) => ({ at, text, translation })) });
-  const { rows, count, name } = corpus, place = el("div"), progress = el("div"), done = () => rows.every((row) => row.s || row.error);
-  panel.append(note(rows.length < count ? t("{0}: the first {1} of {2} lines, by {3}.", name, written(rows.length), written(count), corpus.model) : t("{0}: {1} lines, by {2}.", name, rows.length, corpus.model),
-    t(" Coverage is the share of source words that something is aligned with; length counts source words.")), progress, place);
+  if (corpus.model !== app.state.model)
+    Object.assign(corpus, { model: app.state.model, open: null,
+    rows: corpus.rows.map(({ at, text, translation }) => ({ at, text, translation })) });
+  const { rows, count, name } = corpus, place = el("div"), progress = el("div"),
+    done = () => rows.every((row) => row.s || row.error);
+  panel.append(note(rows.length < count ? t("{0}: the first {1} of {2} lines, by {3}.", name, written(rows.length),
+    written(count), corpus.model) : t("{0}: {1} lines, by {2}.", name, rows.length, corpus.model),
+    t(" Coverage is the share of source words that something is aligned with; length counts source words.")),
+      progress, place);
   if (!rows.length) return;
   const { draw, drawRows } = drawTable(place, app);
   const ask = async (options) => { await answer(options, app, rows, drawRows); draw(); };

@@ -12,7 +12,8 @@ const LITTLE = 0.3, MUCH = 2.2, MOST_ASKED = 32;
 /* How many words of the result each source word is aligned with; the last is </s>, if the model reads one. */
 export function coverage(s) {
   const view = matrix(s, how);
-  return view?.columns.map((column, j) => ({ ...column, mark: column.end || /^[\p{P}\p{S}]+$/u.test(column.label), sum: view.rows.reduce((sum, _, i) => sum + view.weights[i][j], 0) })) ?? [];
+  return view?.columns.map((column, j) => ({ ...column, mark: column.end || /^[\p{P}\p{S}]+$/u.test(column.label),
+    sum: view.rows.reduce((sum, _, i) => sum + view.weights[i][j], 0) })) ?? [];
 }
 
 /* Short words of an alphabet are grammar, which other languages often do without. */
@@ -26,14 +27,17 @@ export function without(text, { start, stop }) {
 }
 
 /* How many words of the result a source word may expect: one, or more where the result is the longer one. */
-export const usualOf = (s) => Math.max(1, targets(s, how).length / Math.max(1, sources(s, how).filter((u) => !u.end).length));
+export const usualOf = (s) => Math.max(1,
+  targets(s, how).length / Math.max(1, sources(s, how).filter((u) => !u.end).length));
 
-/* The source words that are left out: hardly anything is aligned with them, and without them the same result is no less likely. One request
- * asks for all. usual: usualOf(s). */
+/* The source words that are left out: hardly anything is aligned with them, and without them the same result is no
+ * less likely. One request asks for all. usual: usualOf(s). */
 export async function leftOut(s, model, usual) {
-  const doubtful = coverage(s).filter((item) => isDoubtful(item, usual) && without(s.source_text, item)).slice(0, MOST_ASKED);
+  const doubtful = coverage(s).filter((item) => isDoubtful(item, usual) && without(s.source_text, item)).slice(0,
+    MOST_ASKED);
   if (!doubtful.length) return [];
-  const scores = await api.score(model, [s.source_text, ...doubtful.map((item) => without(s.source_text, item))], s.text);
+  const scores = await api.score(model, [s.source_text, ...doubtful.map((item) => without(s.source_text, item))],
+    s.text);
   return doubtful.filter((_, k) => scores[k + 1] >= scores[0]);
 }
 
@@ -51,19 +55,25 @@ export function repetitions(words) {
 }
 
 export function diagnose(s) {
-  const source = sources(s, how).filter((u) => !u.end).map((u) => u.label), target = targets(s, how).map((u) => u.label);
+  const source = sources(s, how).filter((u) => !u.end).map((u) => u.label),
+    target = targets(s, how).map((u) => u.label);
   return { coverage: coverage(s), repeated: repetitions(target),
-    unknown: [...s.source_tokens.filter((t) => t === "<unk>"), ...source.filter((w) => w.includes("\u2047")), ...s.tokens.filter((t) => t === "<unk>" || t.includes("\u2047"))],
-    copied: [...new Set(target.filter((w) => /[\p{L}\p{N}]{2}/u.test(w) && source.some((x) => x.toLowerCase() === w.toLowerCase())))] };
+    unknown: [...s.source_tokens.filter((t) => t === "<unk>"), ...source.filter((w) => w.includes("\u2047")),
+      ...s.tokens.filter((t) => t === "<unk>" || t.includes("\u2047"))],
+    copied: [...new Set(target.filter((w) => /[\p{L}\p{N}]{2}/u.test(w)
+      && source.some((x) => x.toLowerCase() === w.toLowerCase())))] };
 }
 
 const SAYS = { left: "left out? The result is as likely without it", much: "aligned with many words: repeated?" };
 
 function bars(found, even, usual) {
-  return el("div", { class: "cover", role: "list", "aria-label": t("Coverage of each source word") }, found.map((item) => {
+  return el("div", { class: "cover", role: "list", "aria-label": t("Coverage of each source word") },
+    found.map((item) => {
     const much = usual && !item.mark && item.sum > MUCH * usual;
-    return el("div", { role: "listitem", "data-start": item.start }, el("span", { class: "word", dir: "auto" }, item.label),
-      el("span", { class: much ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
+    return el("div", { role: "listitem", "data-start": item.start },
+      el("span", { class: "word", dir: "auto" }, item.label),
+      el("span", { class: much ? "track odd" : "track", "aria-hidden": "true" },
+        el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
       el("span", { class: "say" }, number(item.sum)), el("span", { class: "verdict" }, much ? t(SAYS.much) : ""));
   }));
 }
@@ -84,13 +94,22 @@ async function tellLeftOut(list, s, app, usual) {
 export function diagnosticsPanel(panel, app) {
   const s = app.sentence(), found = diagnose(s), even = usualOf(s);
   const usual = translates(app.model()) ? even : 0, result = t(app.task().result);
-  panel.append(el("h2", {}, t("Coverage")), note(t("{0}: how much of it is aligned with each source word.", result), usual ? t(" A word that is translated by one word gets about 1.") : "", t(" The line marks {0}.", number(1.5 * even, 1))));
+  panel.append(el("h2", {}, t("Coverage")), note(t("{0}: how much of it is aligned with each source word.", result),
+    usual ? t(" A word that is translated by one word gets about 1.") : "",
+    t(" The line marks {0}.", number(1.5 * even, 1))));
   if (found.coverage.length) {
     const list = bars(found.coverage.filter(({ end }) => !end), even, usual);
     panel.append(list);
-    if (usual && hasHead(app.model()) && app.asks()) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
-    else if (usual) panel.append(note(t("Omissions can be detected only for a single model that was trained to align.")));
+    if (usual && hasHead(app.model()) && app.asks()) {
+      list.setAttribute("aria-busy", "true");
+      tellLeftOut(list, s, app, usual);
+    }
+    else if (usual) panel.append(
+      note(t("Omissions can be detected only for a single model that was trained to align.")));
   } else panel.append(note(t("This model has no attention to show.")));
-  const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
-  panel.append(el("div", { class: "cards three" }, card(t("Repetitions"), found.repeated, t("Nothing is repeated.")), card(t("Unknown words"), found.unknown, t("Every word was known.")), card(t("Copied words"), found.copied, t("No word was taken over as it is."))));
+  const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title),
+    el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
+  panel.append(el("div", { class: "cards three" }, card(t("Repetitions"), found.repeated, t("Nothing is repeated.")),
+    card(t("Unknown words"), found.unknown, t("Every word was known.")),
+    card(t("Copied words"), found.copied, t("No word was taken over as it is."))));
 }

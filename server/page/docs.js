@@ -3,12 +3,16 @@ import { button, copy, el } from "./dom.js";
 
 const SENTENCE = "Where is the train station?";
 /* Initial values of fields and parameters without an example, by name. */
-const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr", name: "winter", entries: "snow\tneige", dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de", from: "mozilla" };
+const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr",
+  name: "winter", entries: "snow\tneige",
+  dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de",
+  from: "mozilla" };
 const { paths, components } = await (await fetch("openapi.json")).json();
 
 /* {name: schema} of an object's fields, and which must be there. */
 function fieldsOf(schema) {
-  const { properties = {}, required = Object.keys(properties) } = schema?.$ref ? components.schemas[schema.$ref.split("/").at(-1)] : schema ?? {};
+  const { properties = {}, required = Object.keys(properties) } = schema?.$ref
+    ? components.schemas[schema.$ref.split("/").at(-1)] : schema ?? {};
   return { properties, required };
 }
 /* Returns the body to send: undefined, a text, or {name: input} for a form with a file. */
@@ -16,24 +20,34 @@ function bodyOf({ requestBody }) {
   const { "application/json": json, "multipart/form-data": form } = requestBody?.content ?? {};
   if (json) {
     const [example] = Object.values(json.examples ?? {}), { required } = fieldsOf(json.schema);
-    return JSON.stringify(example ? example.value : Object.fromEntries(required.map((name) => [name, SAMPLES[name] ?? ""])), null, 1);
+    return JSON.stringify(example ? example.value
+      : Object.fromEntries(required.map((name) => [name, SAMPLES[name] ?? ""])), null, 1);
   }
   if (!form) return undefined;
-  const { properties, required } = fieldsOf(form.schema), input = (name) => (name === "file" ? { type: "file" } : { value: required.includes(name) ? SAMPLES[name] : "", spellcheck: "false" });
-  return Object.fromEntries(Object.keys(properties).map((name) => [name, el("input", { ...input(name), required: required.includes(name) })]));
+  const { properties, required } = fieldsOf(form.schema), input = (name) => (name === "file" ? { type: "file" }
+    : { value: required.includes(name) ? SAMPLES[name] : "", spellcheck: "false" });
+  return Object.fromEntries(Object.keys(properties)
+    .map((name) => [name, el("input", { ...input(name), required: required.includes(name) })]));
 }
-/* The path with what a text needs in its query; a GET whose parameters are not described takes the fields of the POST. */
+/* The path with what a text needs in its query; a GET whose parameters are not described takes the fields of the
+ * POST. */
 function addressOf(path, method, { parameters }) {
-  const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema).required : [];
+  const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema)
+    .required : [];
   const names = parameters ? parameters.filter((one) => one.in === "query").map(({ name }) => name) : fields;
-  const query = new URLSearchParams(names.filter((name) => ["text", "q", "target"].includes(name)).map((name) => [name, SAMPLES[name]]));
+  const query = new URLSearchParams(names.filter((name) => ["text", "q", "target"].includes(name))
+    .map((name) => [name, SAMPLES[name]]));
   return query.size ? `${path}?${query}` : path;
 }
 
 function sender(section, method, path, operation) {
-  const body = bodyOf(operation), isText = typeof body === "string", address = el("input", { "aria-label": "Address", value: addressOf(path, method, operation), spellcheck: "false" });
-  const text = isText && el("textarea", { "aria-label": "Body", rows: Math.min(14, body.split("\n").length + 1), spellcheck: "false", value: body }), inputs = isText ? {} : body ?? {};
-  const key = el("input", { type: "password", "aria-label": "API key, if the server asks for one", placeholder: "API key, if needed", autocomplete: "off" }), out = el("pre", { class: "reply", role: "status", hidden: true });
+  const body = bodyOf(operation), isText = typeof body === "string",
+    address = el("input", { "aria-label": "Address", value: addressOf(path, method, operation), spellcheck: "false" });
+  const text = isText && el("textarea", { "aria-label": "Body", rows: Math.min(14, body.split("\n").length + 1),
+    spellcheck: "false", value: body }), inputs = isText ? {} : body ?? {};
+  const key = el("input", { type: "password", "aria-label": "API key, if the server asks for one",
+    placeholder: "API key, if needed", autocomplete: "off" }),
+    out = el("pre", { class: "reply", role: "status", hidden: true });
   const filled = () => {
     const form = new FormData();
     for (const [name, { files, value }] of Object.entries(inputs)) if (value) form.set(name, files?.[0] ?? value);
@@ -47,22 +61,33 @@ function sender(section, method, path, operation) {
     if (open) return address.focus();
     const began = performance.now();
     try {
-      const reply = await fetch(address.value, { method: method.toUpperCase(), headers: { ...(text && { "Content-Type": "application/json" }), ...(key.value && { "X-Api-Key": key.value }) }, ...(body !== undefined && { body: text ? text.value : filled() }) });
+      const reply = await fetch(address.value,
+        { method: method.toUpperCase(), headers: { ...(text && { "Content-Type": "application/json" }),
+        ...(key.value && { "X-Api-Key": key.value }) },
+        ...(body !== undefined && { body: text ? text.value : filled() }) });
       const said = await reply.text();
       let shown = said;
-      try { shown = JSON.stringify(JSON.parse(said), null, 1).replace(/\[\s+([-\d.e,\s]+?)\s+\]/g, (_, list) => `[${list.replace(/\s+/g, " ")}]`); } catch { /* no JSON: as it is */ }
-      out.textContent = `${reply.status} ${reply.statusText}, ${Math.round(performance.now() - began)} ms, ${said.length} characters\n${shown.slice(0, 20000)}`;
+      try {
+        shown = JSON.stringify(JSON.parse(said), null, 1).replace(/\[\s+([-\d.e,\s]+?)\s+\]/g,
+          (_, list) => `[${list.replace(/\s+/g, " ")}]`);
+      } catch { /* no JSON: as it is */ }
+      out.textContent =
+        `${reply.status} ${reply.statusText}, ${Math.round(performance.now() - began)} ms, ${said.length} characters\n${shown.slice(0, 20000)}`;
     } catch (error) {
       out.textContent = `The server cannot be reached: ${error.message}`;
     }
   }
-  section.append(el("form", { onsubmit: send }, el("h4", {}, "Try it"), el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, operation.security && key, el("button", {}, "Send")),
-    Object.entries(inputs).map(([name, input]) => el("label", { class: "field" }, el("code", {}, name), input)), text, out));
+  section.append(el("form", { onsubmit: send }, el("h4", {}, "Try it"),
+    el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, operation.security && key,
+    el("button", {}, "Send")),
+    Object.entries(inputs).map(([name, input]) => el("label", { class: "field" }, el("code", {}, name), input)),
+      text, out));
 }
 
 for (const section of document.querySelectorAll("section[data-method]")) {
   const { method, path } = section.dataset;
-  for (const pre of section.querySelectorAll("pre")) pre.before(button("Copy", () => copy(pre.textContent), { class: "copy" }));
+  for (const pre of section.querySelectorAll("pre"))
+    pre.before(button("Copy", () => copy(pre.textContent), { class: "copy" }));
   sender(section, method, path, paths[path][method]);
 }
 
@@ -72,12 +97,14 @@ function show() {
   const id = decodeURIComponent(location.hash.slice(1)), section = id && document.getElementById(id);
   document.body.classList.toggle("one", section?.tagName === "SECTION");
   for (const one of document.querySelectorAll("section")) one.classList.toggle("shown", one === section);
-  for (const link of links) link.hash === location.hash ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
+  for (const link of links) link.hash === location.hash ? link.setAttribute("aria-current", "page")
+    : link.removeAttribute("aria-current");
   if (section) scrollTo(0, 0);
 }
 filter.parentElement.hidden = false;
 filter.addEventListener("input", () => {
-  for (const link of links) link.parentElement.hidden = !link.textContent.toLowerCase().includes(filter.value.trim().toLowerCase());
+  for (const link of links)
+    link.parentElement.hidden = !link.textContent.toLowerCase().includes(filter.value.trim().toLowerCase());
 });
 addEventListener("hashchange", show);
 document.body.classList.add("live");

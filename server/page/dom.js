@@ -22,22 +22,24 @@ export const toggle = (says, on, onclick, props) => button(says, onclick, { "ari
 export const group = (label, ...content) => el("div", { class: "group", role: "group", "aria-label": label }, content);
 export const note = (...says) => el("p", { class: "note" }, says);
 /* A legend of colours: [[a custom property's name, says], ...]. */
-export const keys = (list) => el("div", { class: "keys" }, list.map(([name, says]) => el("span", { vars: { "--c": `var(--${name})` } }, says)));
+export const keys = (list) => el("div", { class: "keys" },
+  list.map(([name, says]) => el("span", { vars: { "--c": `var(--${name})` } }, says)));
 export const find = (id) => document.getElementById(id);
 
 const RTL = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 /* The direction of a text, by its first letter. */
 export const direction = (text) => (RTL.test(text) ? "rtl" : "ltr");
 
-/* Many buttons, one stop of the Tab key, at first the one that is pressed: the arrow keys, in the direction of the text, Home and End go from one to
- * another; in a grid of so many columns also up and down. */
+/* Many buttons, one stop of the Tab key, at first the one that is pressed: the arrow keys, in the direction of the
+ * text, Home and End go from one to another; in a grid of so many columns also up and down. */
 export function roving(place, buttons, columns = 0) {
   const rest = (chosen) => { for (const button of buttons) button.tabIndex = button === chosen ? 0 : -1; };
   rest(buttons.find((button) => button.getAttribute("aria-pressed") === "true") ?? buttons[0]);
   place.addEventListener("focusin", (event) => { if (buttons.includes(event.target)) rest(event.target); });
   place.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(event.target), on = direction(place.textContent) === "rtl" ? -1 : 1;
-    const to = { ArrowRight: at + on, ArrowLeft: at - on, Home: 0, End: buttons.length - 1, ...(columns && { ArrowUp: at - columns, ArrowDown: at + columns }) }[event.key];
+    const to = { ArrowRight: at + on, ArrowLeft: at - on, Home: 0, End: buttons.length - 1,
+      ...(columns && { ArrowUp: at - columns, ArrowDown: at + columns }) }[event.key];
     if (at < 0 || to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     buttons[to]?.focus();

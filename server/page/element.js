@@ -1,5 +1,5 @@
-/* <alignd-attention>: a translation, and what each of its words was made from, in any page (npm/README.md is its reference). It draws a result that
- * it is given, or asks a server for one. All drawing of the page goes through it. */
+/* <alignd-attention>: a translation, and what each of its words was made from, in any page (npm/README.md is its
+ * reference). It draws a result that it is given, or asks a server for one. All drawing of the page goes through it. */
 import { button, el } from "./dom.js";
 import * as api from "./api.js";
 import { colours, offTheme, onTheme, schemeOf } from "./colour.js";
@@ -14,10 +14,12 @@ import { headMaps } from "./headmap.js";
 import { alternatives } from "./alternatives.js";
 import { t } from "./say.js";
 
-const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
+const ASKED = ["server", "model", "source", "target", "text", "translation"],
+  DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
-const NAMED = 110, COLUMN = 52, MANY = 80; /* px of a table: the names of its rows, a column; rows that are shown at once where not all columns are */
+/* Px of a table: the names of its rows, a column; rows that are shown at once where not all columns are. */
+const NAMED = 110, COLUMN = 52, MANY = 80;
 let styles; /* one for all elements of the page */
 
 /* Of a reply of /attention or /translate, one of its results, or {sentences}. */
@@ -28,7 +30,8 @@ export class AligndAttention extends HTMLElement {
   static observedAttributes = [...ASKED, ...DRAWN];
   #root = this.attachShadow({ mode: "open" });
   #body = el("div", { class: "body" });
-  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": t("Alternatives"), part: "popover" });
+  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": t("Alternatives"),
+    part: "popover" });
   #answer = null;
   #active = 0;
   #pinned = -1;
@@ -49,7 +52,9 @@ export class AligndAttention extends HTMLElement {
     if (!this.#root.firstChild) {
       this.#root.adoptedStyleSheets = [(styles ??= hostSheet())];
       this.#root.append(this.#body);
-      this.#root.addEventListener("keydown", (event) => { if (event.key === "Escape" && !this.#popover.matches(":popover-open")) this.release(); });
+      this.#root.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && !this.#popover.matches(":popover-open")) this.release();
+      });
     }
     onTheme(this.#redraw);
     this.#watch.observe(this);
@@ -83,7 +88,8 @@ export class AligndAttention extends HTMLElement {
   get result() { return this.#answer; }
   set result(reply) {
     const answer = resultOf(reply);
-    this.#answer = answer?.sentences?.length ? { ...answer, model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot } : null;
+    this.#answer = answer?.sentences?.length ? { ...answer, model: reply.model, source: reply.source,
+      target: reply.target, pivot: reply.pivot } : null;
     this.#active = 0;
     this.#pinned = -1;
     this.#fresh = true;
@@ -99,7 +105,8 @@ export class AligndAttention extends HTMLElement {
     if (this.#waits.draw || !this.#pairs[this.#active]) { this.#pinned = i; this.#soon("draw"); }
     else this.#pinTo(i);
   }
-  /* Shows what target word i of the sentence that is explored was made from, as if it were pointed at; -1: no longer. */
+  /* Shows what target word i of the sentence that is explored was made from, as if it were pointed at; -1: no
+   * longer. */
   point(i) {
     if (this.#waits.draw) this.draw();
     const pair = this.#pairs[this.#active];
@@ -110,7 +117,8 @@ export class AligndAttention extends HTMLElement {
   get sentence() { return this.#answer?.sentences[this.#active]; }
   get how() {
     const look = this.getAttribute("look");
-    return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look) ? look : LOOKS[0] };
+    return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look)
+      ? look : LOOKS[0] };
   }
   /* Its own theme, or else what the page around it is in. */
   get #theme() {
@@ -120,14 +128,22 @@ export class AligndAttention extends HTMLElement {
   get colours() { return colours(this.#theme); }
   /* Of two models that translate in turn no more can be asked. */
   get #asks() { return !this.#answer.pivot; }
-  get #langs() { return [this.#answer.source, this.#answer.target].map((code) => (!code || code.startsWith("x-") ? undefined : code)); }
+  get #langs() {
+    return [this.#answer.source, this.#answer.target]
+      .map((code) => (!code || code.startsWith("x-") ? undefined : code));
+  }
 
   focus(options) { this.#root.querySelector(".unit.pinned, .body [tabindex='0']")?.focus(options); }
-  #tell(name, detail) { return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== "error", composed: name !== "error", cancelable: true })); }
+  #tell(name, detail) {
+    return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== "error", composed: name !== "error",
+      cancelable: true }));
+  }
 
   /* ---- asking ---- */
 
-  #connection(signal) { return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, signal }; }
+  #connection(signal) {
+    return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, signal };
+  }
   async #ask(path, body) {
     this.#running?.abort();
     const mine = (this.#running = new AbortController());
@@ -136,7 +152,8 @@ export class AligndAttention extends HTMLElement {
       return await api.decode(body, { path, ...this.#connection(mine.signal) });
     } catch (error) {
       if (error.name === "AbortError") return null;
-      if (this.#tell("error", { error })) this.#body.replaceChildren(el("p", { class: "message wrong", role: "alert" }, error.message));
+      if (this.#tell("error", { error }))
+        this.#body.replaceChildren(el("p", { class: "message wrong", role: "alert" }, error.message));
       return null;
     } finally {
       if (this.#running === mine) this.#body.classList.remove("busy");
@@ -144,7 +161,8 @@ export class AligndAttention extends HTMLElement {
   }
   /* The translation of `text`, or how the model sees the one that is given. */
   async ask() {
-    const given = Object.fromEntries(["model", "source", "target", "text", "translation"].filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
+    const given = Object.fromEntries(["model", "source", "target", "text", "translation"]
+      .filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
     if (given.model) { delete given.source; delete given.target; } /* the model says both */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
@@ -154,7 +172,8 @@ export class AligndAttention extends HTMLElement {
   /* The sentence that is explored, decoded again. */
   async #question(given) {
     const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
-    const before = this.#answer, answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
+    const before = this.#answer,
+      answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
     if (!answer?.sentences.length || this.#answer !== before) return;
     const sentences = before.sentences.map((one, k) => (k === at ? answer.sentences[0] : one));
     this.result = { ...before, text: sentences.map((s) => s.text).join(" "), sentences };
@@ -163,11 +182,13 @@ export class AligndAttention extends HTMLElement {
   }
   #force(steps, tokens) {
     const detail = { sentence: this.#active, steps, tokens };
-    if (this.#tell("force", detail) && this.hasAttribute("server")) this.#question({ force_attention: forced(this.sentence, steps, tokens) });
+    if (this.#tell("force", detail) && this.hasAttribute("server"))
+      this.#question({ force_attention: forced(this.sentence, steps, tokens) });
   }
   #choose(step, token) {
     const detail = { sentence: this.#active, step, token };
-    if (this.#tell("alternative", detail) && this.hasAttribute("server")) this.#question({ prefix: prefix(this.sentence, step, token) });
+    if (this.#tell("alternative", detail) && this.hasAttribute("server"))
+      this.#question({ prefix: prefix(this.sentence, step, token) });
   }
   /* The five best tokens of a step, at a button. */
   showAlternatives(step, button) {
@@ -182,7 +203,8 @@ export class AligndAttention extends HTMLElement {
     this.#waits.draw = false;
     if (this.dataset.scheme !== this.#theme) this.dataset.scheme = this.#theme;
     const kept = this.#root.activeElement?.id;
-    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, t("No result."))]));
+    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? []
+      : [el("p", { class: "message" }, t("No result."))]));
     else if (this.view === "threads") this.#drawThreads();
     else if (this.view === "heads") this.#drawHeads();
     else this.#drawMap();
@@ -198,7 +220,10 @@ export class AligndAttention extends HTMLElement {
     this.#pairs.forEach(({ pin }, k) => pin(k === this.#active ? i : -1));
     if (i < 0) this.#root.getElementById("hint")?.replaceChildren(this.#idle());
   }
-  #select(side, unit, index) { this.#tell("wordselect", { side, index, sentence: this.#active, text: unit.surface, tokens: tokensOf(unit), pinned: this.#pinned }); }
+  #select(side, unit, index) {
+    this.#tell("wordselect", { side, index, sentence: this.#active, text: unit.surface, tokens: tokensOf(unit),
+      pinned: this.#pinned });
+  }
 
   #drawThreads() {
     const { sentences } = this.#answer, hint = el("div", { class: "hint", id: "hint", role: "status", part: "hint" });
@@ -211,16 +236,22 @@ export class AligndAttention extends HTMLElement {
   }
   /* What the lines under the words mean. */
   #key() {
-    const rated = this.#answer.sentences.some((s) => ratings(s, this.how)), doubted = this.#answer.sentences.some((s) => s.log_probs);
+    const rated = this.#answer.sentences.some((s) => ratings(s, this.how)),
+      doubted = this.#answer.sentences.some((s) => s.log_probs);
     const sample = (kind, says) => el("span", { class: "legend" }, el("i", { class: `sample ${kind}` }), says);
-    return el("p", { class: "legend", part: "key" }, rated ? [sample("good", t("likely right")), sample("poor", t("likely wrong, as the model estimates"))] : doubted ? sample("doubt", t("the model was unsure")) : []);
+    return el("p", { class: "legend", part: "key" },
+      rated ? [sample("good", t("likely right")), sample("poor", t("likely wrong, as the model estimates"))] : doubted
+      ? sample("doubt", t("the model was unsure")) : []);
   }
   #idle() {
     if (!visible(this.sentence, this.how)) return t("This model has no attention to show.");
-    return t(this.how.look === "alignment" ? "Point at a word to see what it is aligned with." : "Point at a word to see where it looks.") + (this.hasAttribute("server") && this.#asks ? t(" Choose a word of the result to explore it.") : "");
+    return t(this.how.look === "alignment" ? "Point at a word to see what it is aligned with."
+      : "Point at a word to see where it looks.") + (this.hasAttribute("server") && this.#asks
+      ? t(" Choose a word of the result to explore it.") : "");
   }
   #pair(s, k, hint) {
-    const active = () => k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? t("Result") };
+    const active = () => k === this.#active,
+      how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? t("Result") };
     const select = () => {
       if (active()) return;
       this.#pinTo(-1);
@@ -230,7 +261,8 @@ export class AligndAttention extends HTMLElement {
     const made = pair(s, how, {
       onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
       onSource: (unit, j) => {
-        if (active() && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
+        if (active() && this.#pinned >= 0 && this.#asks)
+          this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
         else { select(); this.#select("source", unit, j); }
       },
       hinted: (view, i) => {
@@ -245,8 +277,10 @@ export class AligndAttention extends HTMLElement {
   #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
     const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server") && this.#asks;
-    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? t(". Choose a source word to make it look there, or see ") : "."),
-      s.top_k && this.#asks && button(t("its alternatives"), (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
+    return [el("span", {}, ...this.#sayRow(s, view, i),
+      asks ? t(". Choose a source word to make it look there, or see ") : "."),
+      s.top_k && this.#asks
+        && button(t("its alternatives"), (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
       button(t("Unpin"), () => this.release())].filter(Boolean);
   }
 
@@ -255,7 +289,8 @@ export class AligndAttention extends HTMLElement {
     if (!this.sentence.heads) return this.#say(t("This answer has no heads."));
     const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
     const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
-    this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours, onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
+    this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours,
+      onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
   }
   #saying() {
     const out = el("output", { class: "read", part: "read", "aria-live": "polite" });
@@ -265,17 +300,27 @@ export class AligndAttention extends HTMLElement {
     const view = visible(this.sentence, this.how), kind = this.view;
     if (!view) return this.#say(t("This model has no attention to show."));
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
-    const room = width - (kind !== "table" && width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
-    const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
-    this.#body.replaceChildren(el("div", { class: "stage" }, el("div", { class: "place" }, this.#picture(kind, view, options)), side));
+    const room = width - (kind !== "table" && width > NARROW && view.columns.length < FEW ? SIDE : 0),
+      options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0,
+      name: this.getAttribute("label") ?? undefined };
+    const side = el("div", { class: "side" }, out,
+      kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
+    this.#body.replaceChildren(el("div", { class: "stage" },
+      el("div", { class: "place" }, this.#picture(kind, view, options)), side));
   }
   #picture(kind, view, options) {
     if (kind === "table") {
       const columns = Math.max(2, Math.floor((options.room - NAMED) / COLUMN));
-      return windowed(view, { fits: [view.columns.length > columns ? MANY : Infinity, columns], colours: options.colours, name: t(NAMES[view.look]), draw: (one) => el("div", { id: "map", part: "map" }, table(one)) });
+      return windowed(view, { fits: [view.columns.length > columns ? MANY : Infinity, columns],
+        colours: options.colours, name: t(NAMES[view.look]),
+        draw: (one) => el("div", { id: "map", part: "map" }, table(one)) });
     }
-    if (kind === "lines") return el("div", { part: "map" }, largeLines(view, { ...options, threshold: Math.max(0.02, options.threshold) }));
-    const force = (one) => (this.hasAttribute("drag") ? { onForce: (i, from, to) => this.#force(tokensOf(one.rows[i]), one.columns.slice(from, to + 1).flatMap(tokensOf)) } : {});
+    if (kind === "lines")
+      return el("div", { part: "map" }, largeLines(view, { ...options, threshold: Math.max(0.02, options.threshold) }));
+    const force = (one) =>
+      (this.hasAttribute("drag")
+      ? { onForce: (i, from, to) => this.#force(tokensOf(one.rows[i]),
+      one.columns.slice(from, to + 1).flatMap(tokensOf)) } : {});
     return el("div", { part: "map" }, largeMap(view, { ...options, cell: this.cell, of: force }));
   }
 }

@@ -11,7 +11,8 @@ import { t } from "./say.js";
 
 function picture(app) {
   const view = visible(app.sentence(), app.how());
-  const node = (app.state.lines ? lineMap : heatMap)(view, { cell: app.state.lines ? undefined : 36, threshold: app.state.threshold || undefined, room: 720 });
+  const node = (app.state.lines ? lineMap : heatMap)(view,
+    { cell: app.state.lines ? undefined : 36, threshold: app.state.threshold || undefined, room: 720 });
   for (const name of ["class", "tabindex", "role", "id", "data-force", "data-cells"]) node.removeAttribute(name);
   node.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   node.setAttribute("font-family", "system-ui, sans-serif");
@@ -20,7 +21,8 @@ function picture(app) {
 export const toSvg = (app) => new XMLSerializer().serializeToString(picture(app));
 
 async function toPng(app, scale = 2) {
-  const node = picture(app), image = new Image(), w = Number(node.getAttribute("width")), h = Number(node.getAttribute("height"));
+  const node = picture(app), image = new Image(), w = Number(node.getAttribute("width")),
+    h = Number(node.getAttribute("height"));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(node))}`;
   await image.decode();
   const canvas = el("canvas", { width: Math.ceil(w * scale), height: Math.ceil(h * scale) });
@@ -31,27 +33,33 @@ async function toPng(app, scale = 2) {
 /* The sentence with its threads and its map, as a page of its own. */
 function pageOf(app) {
   const { state, answer } = app, s = app.sentence(), { model, source, target } = answer;
-  const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "", label: t(app.task().result) }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
-  return toHtml({ title: `${s.source_text.slice(0, 60)} \u2013 alignd`, svg: toSvg(app), views: [{ view: "threads", ...how }, { view, threshold: state.threshold, ...how }],
-    result: { model, source, target, sentences: [{ ...s, top_k: undefined }] } }); /* other tokens cannot be asked for there */
+  const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "",
+    label: t(app.task().result) }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
+  return toHtml({ title: `${s.source_text.slice(0, 60)} \u2013 alignd`, svg: toSvg(app),
+    views: [{ view: "threads", ...how }, { view, threshold: state.threshold, ...how }],
+    /* Other tokens cannot be asked for there. */
+    result: { model, source, target, sentences: [{ ...s, top_k: undefined }] } });
 }
 
 const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 export function toCsv(view) {
-  const lines = [["", ...view.columns.map((c) => c.label)], ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
+  const lines = [["", ...view.columns.map((c) => c.label)],
+    ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 export const toPharaoh = (s) => s.alignment.map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
 
 export function toCurl(app) {
   const body = JSON.stringify({ text: app.base().source_text, ...app.search() });
-  return `curl -s ${location.origin}${api.pathOf(app.search())}${api.hasKey() ? ' -H "X-Api-Key: $KEY"' : ""} -d '${body.replaceAll("'", "'\\''")}'`;
+  const key = api.hasKey() ? ' -H "X-Api-Key: $KEY"' : "";
+  return `curl -s ${location.origin}${api.pathOf(app.search())}${key} -d '${body.replaceAll("'", "'\\''")}'`;
 }
 
 export function exportPanel(panel, app) {
   const s = app.sentence(), view = visible(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
-  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = t("Copied."); }), needs = { disabled: !view };
+  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = t("Copied."); }),
+    needs = { disabled: !view };
   const saveHtml = async ({ currentTarget: opener }) => {
     try {
       save(`${view.look}.html`, new Blob([await pageOf(app)], { type: "text/html" }));
@@ -59,10 +67,17 @@ export function exportPanel(panel, app) {
       opener.parentNode.after(failure(new api.ApiError(0)));
     }
   };
-  panel.append(el("h2", {}, t("Picture")), note(t("HTML: one file to point at, that opens without a server and without a network.")), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
+  panel.append(el("h2", {}, t("Picture")),
+    note(t("HTML: one file to point at, that opens without a server and without a network.")),
+    el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs),
+    button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
       button("HTML", saveHtml, needs)),
-    el("h2", {}, t("Numbers")), note(t("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens.")),
-    el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
+    el("h2", {}, t("Numbers")),
+    note(t("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens.")),
+    el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs),
+      button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),
-    el("h2", {}, t("Repeat")), el("div", { class: "buttons" }, copied(t("Copy as curl"), () => toCurl(app)), copied(t("Copy link"), () => app.link()), said), el("pre", { tabindex: 0, "aria-label": t("The request as curl") }, toCurl(app)));
+    el("h2", {}, t("Repeat")), el("div", { class: "buttons" }, copied(t("Copy as curl"), () => toCurl(app)),
+      copied(t("Copy link"), () => app.link()), said),
+      el("pre", { tabindex: 0, "aria-label": t("The request as curl") }, toCurl(app)));
 }

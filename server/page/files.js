@@ -15,24 +15,36 @@ function bilingual(source, made) {
   const lines = [source, made].map((text) => text.replace(/^\ufeff/, "").split(/\r?\n/)), rows = [];
   for (let k = 0; k < Math.max(lines[0].length, lines[1].length) && rows.length < SHOWN; k++) {
     const [a = "", b = ""] = [lines[0][k], lines[1][k]];
-    if (a !== b) rows.push(el("tr", {}, el("th", { scope: "row" }, k + 1), el("td", { dir: "auto" }, a), el("td", { dir: "auto" }, b)));
+    if (a !== b) rows.push(el("tr", {}, el("th", { scope: "row" }, k + 1), el("td", { dir: "auto" }, a),
+      el("td", { dir: "auto" }, b)));
   }
-  return el("table", { class: "both" }, el("caption", { class: "sr" }, t("Both languages")), el("thead", {}, el("tr", {}, [t("Line"), t("Source"), t("Translation")].map((says) => el("th", { scope: "col" }, says)))), el("tbody", {}, rows));
+  return el("table", { class: "both" }, el("caption", { class: "sr" }, t("Both languages")),
+    el("thead", {}, el("tr", {}, [t("Line"), t("Source"), t("Translation")]
+    .map((says) => el("th", { scope: "col" }, says)))), el("tbody", {}, rows));
 }
 
 /* app: of app.js. file: a File. */
 export async function translateFile(app, file, { below = false } = {}) {
   running?.abort();
-  const mine = (running = new AbortController()), place = find("files"), bar = el("progress", { max: 1, value: 0, "aria-label": t("Progress") }), said = el("span", { role: "status" }), warnings = el("ul", { class: "notes" }), made = el("div");
-  const close = button(t("Close"), () => { mine.abort(); place.hidden = true; place.replaceChildren(); find("file").focus(); }, { id: "close-file", class: "quiet" }), cancel = button(t("Cancel"), () => mine.abort(), { id: "cancel-file" });
+  const mine = (running = new AbortController()), place = find("files"),
+    bar = el("progress", { max: 1, value: 0, "aria-label": t("Progress") }), said = el("span", { role: "status" }),
+    warnings = el("ul", { class: "notes" }), made = el("div");
+  const close = button(t("Close"), () => {
+    mine.abort();
+    place.hidden = true;
+    place.replaceChildren();
+    find("file").focus();
+  }, { id: "close-file", class: "quiet" }), cancel = button(t("Cancel"), () => mine.abort(), { id: "cancel-file" });
   const row = el("div", { class: "again" }, bar, said, cancel);
   place.hidden = false;
-  place.replaceChildren(el("div", { class: "again" }, el("h2", {}, el("bdi", {}, file.name)), close), row, warnings, made);
+  place.replaceChildren(el("div", { class: "again" }, el("h2", {}, el("bdi", {}, file.name)), close), row,
+    warnings, made);
   said.textContent = t("Sending");
   const { source, target } = app.pair(), again = () => translateFile(app, file, { below });
   let done = 0;
   try {
-    for await (const [name, data] of api.translateFile(file, { source, target, ...(below && { bilingual: "below" }) }, { signal: mine.signal })) {
+    for await (const [name, data] of api.translateFile(file, { source, target, ...(below && { bilingual: "below" }) },
+      { signal: mine.signal })) {
       if (name === "sentence") {
         done++;
         Object.assign(bar, { max: done + data.left, value: done });
@@ -44,15 +56,20 @@ export async function translateFile(app, file, { below = false } = {}) {
         bar.remove();
         cancel.remove();
         said.textContent = t("{0} sentences translated, format {1}.", count(done), format);
-        const saves = button(t("Save {0}", title), () => save(title, new Blob([base64 ? Uint8Array.from(atob(base64), (c) => c.charCodeAt()) : text])), { id: "save-file", class: "primary" });
-        row.append(saves, BELOW.includes(format) && !below ? button(t("Both languages in one file"), () => translateFile(app, file, { below: true }), { id: "both-file" }) : "");
+        const saves = button(t("Save {0}", title),
+          () => save(title, new Blob([base64 ? Uint8Array.from(atob(base64), (c) => c.charCodeAt()) : text])),
+          { id: "save-file", class: "primary" });
+        row.append(saves, BELOW.includes(format) && !below ? button(t("Both languages in one file"),
+          () => translateFile(app, file, { below: true }), { id: "both-file" }) : "");
         saves.focus();
-        if (!base64) made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text) : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
+        if (!base64) made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text)
+          : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
       }
     }
   } catch (error) {
     if (mine.signal.aborted) {
-      if (running === mine && place.contains(row)) row.replaceChildren(t("Cancelled. "), button(t("Translate it again"), again, { id: "again-file" }));
+      if (running === mine && place.contains(row))
+        row.replaceChildren(t("Cancelled. "), button(t("Translate it again"), again, { id: "again-file" }));
       return;
     }
     const wrong = el("p", { class: "error", role: "alert" });

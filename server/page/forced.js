@@ -16,25 +16,29 @@ export function batches(items) {
 }
 
 /* The fields of a request that scores pairs [{text, translation}]. */
-export const pairFields = (pairs) => ({ text: pairs.map(({ text }) => text), translation: pairs.map(({ translation }) => translation) });
+export const pairFields = (pairs) =>
+  ({ text: pairs.map(({ text }) => text), translation: pairs.map(({ translation }) => translation) });
 
 /* Pairs -> the server's sentence of each. One request at a time; tell(done, all) before and after each. */
 export async function scored(model, pairs, { signal, tell }) {
   const found = [];
   for (const batch of batches(pairs)) {
     tell(found.length, pairs.length);
-    const { results } = await ask("/attention", { model, ...pairFields(batch), include: ["log_probs", "offsets"] }, undefined, { signal });
+    const { results } = await ask("/attention", { model, ...pairFields(batch), include: ["log_probs", "offsets"] },
+      undefined, { signal });
     found.push(...results.map(({ sentences }) => sentences[0]));
   }
   tell(found.length, pairs.length);
   return found;
 }
 
-/* The log-probability of each stretch {start, stop} of a scored translation, the sum of its tokens'; that of </s> is in none. */
+/* The log-probability of each stretch {start, stop} of a scored translation, the sum of its tokens'; that of </s> is
+ * in none. */
 export function logProbs({ text, log_probs: given, offsets }, stretches) {
   const sums = stretches.map(() => 0);
   offsets.target.forEach(({ start_utf16: start, end_utf16: stop }, i) => {
-    const inner = stop - text.slice(start, stop).trimStart().length, k = stretches.findIndex((one) => inner >= one.start && inner < one.stop);
+    const inner = stop - text.slice(start, stop).trimStart().length,
+      k = stretches.findIndex((one) => inner >= one.start && inner < one.stop);
     if (k >= 0) sums[k] += given[i];
   });
   return sums;

@@ -1,4 +1,5 @@
-/* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
+/* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of
+ * them large. */
 import { direction, el, group, number, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
 import { largeMap } from "./heatmap.js";
@@ -6,7 +7,8 @@ import { t } from "./say.js";
 import { thumb } from "./windows.js";
 import { sources, targets } from "./sentence.js";
 
-const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"], decoder: ["Decoder", "target to target"] };
+const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"],
+  decoder: ["Decoder", "target to target"] };
 const START = { get label() { return t("(start)"); }, surface: "", parts: [] };
 const SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
 
@@ -26,49 +28,68 @@ export function alignmentHead({ heads, attention }) {
 /* By name, or else the one that `attention` shows, or the first. */
 function chosenOf(s, name, marked) {
   const [, kind, layer, head] = /^(\w+)\.(\d+)\.(\d+)$/.exec(name) ?? [];
-  return s.heads[kind]?.[layer]?.[head] ? { kind, layer: Number(layer), head: Number(head) } : (marked ?? { kind: kindsOf(s)[0], layer: 0, head: 0 });
+  return s.heads[kind]?.[layer]?.[head] ? { kind, layer: Number(layer), head: Number(head) }
+    : (marked ?? { kind: kindsOf(s)[0], layer: 0, head: 0 });
 }
 
 /* As matrix() of sentence.js. A step of the decoder looks at what has been read by then: at first the start. */
 function viewOf(s, { kind, layer, head }) {
-  const weights = s.heads[kind][layer][head], source = sources(s, { words: false }), target = targets(s, { words: false, eos: true });
+  const weights = s.heads[kind][layer][head], source = sources(s, { words: false }),
+    target = targets(s, { words: false, eos: true });
   const rows = kind === "encoder" ? source : target, columns = kind === "decoder" ? [START, ...target] : source;
-  return { rows: rows.slice(0, weights.length), columns: columns.slice(0, weights[0].length), weights, most: [], look: "attention", text: s.text, source: kind === "decoder" ? s.text : s.source_text };
+  return { rows: rows.slice(0, weights.length), columns: columns.slice(0, weights[0].length), weights, most: [],
+    look: "attention", text: s.text, source: kind === "decoder" ? s.text : s.source_text };
 }
 
 /* The one place where a head looks, or how widely it looks. */
-const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"], [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]], cross: [] };
+const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"],
+  [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]],
+  cross: [] };
 function habit(weights, kind, end) {
   const mean = (value) => weights.reduce((sum, row, i) => sum + value(row, i), 0) / weights.length;
   for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end"]] : [])]) {
     const share = mean((row, i) => row[at(i, row)] ?? 0);
     if (share >= 0.5) return t("{0} on {1}", percent(share), t(says));
   }
-  return t("spread over {0} tokens", number(Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))), 1));
+  return t("spread over {0} tokens",
+    number(Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))), 1));
 }
 
 function grid(s, chosen, marked, colours, choose) {
   const { kind } = chosen, layers = s.heads[kind], count = layers[0].length, buttons = [];
-  const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", mark = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
+  const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end,
+    mirrored = direction(source) === "rtl", mark = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
   const button = (weights, layer, head) => {
-    const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = t("Layer {0}, head {1}: {2}", layer + 1, head + 1, habit(weights, kind, end)) + (isMarked ? t("; shown as attention") : "");
-    buttons.push(toggle(thumb(weights, colours, mirrored), name === nameOf(chosen), () => choose(name), { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
+    const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked),
+      says = t("Layer {0}, head {1}: {2}", layer + 1, head + 1, habit(weights, kind, end))
+      + (isMarked ? t("; shown as attention") : "");
+    buttons.push(toggle(thumb(weights, colours, mirrored), name === nameOf(chosen), () => choose(name),
+      { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
     return buttons.at(-1);
   };
-  const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": t("{0}: arrow keys go from head to head", t(KINDS[kind][0])), vars: { "--heads": count } },
-    mark(t("Layer")), Array.from({ length: count }, (_, head) => mark(head ? head + 1 : t("Head 1"))), layers.map((heads, layer) => [mark(layer + 1), heads.map((weights, head) => button(weights, layer, head))]));
+  const place = el("div", { class: "grid", dir: "ltr", role: "group",
+    "aria-label": t("{0}: arrow keys go from head to head", t(KINDS[kind][0])), vars: { "--heads": count } },
+    mark(t("Layer")), Array.from({ length: count }, (_, head) => mark(head ? head + 1 : t("Head 1"))),
+      layers.map((heads, layer) => [mark(layer + 1), heads.map((weights, head) => button(weights, layer, head))]));
   roving(place, buttons, count);
   return place;
 }
 
-/* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is wanted. onSay: as of heatMap(). */
+/* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is
+ * wanted. onSay: as of heatMap(). */
 export function headMaps(s, { head, room, colours, onSay, choose }) {
-  const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen), title = titleOf(chosen), self = chosen.kind === "encoder";
+  const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen),
+    title = titleOf(chosen), self = chosen.kind === "encoder";
   const kinds = kindsOf(s).map((kind) => toggle(t(KINDS[kind][0]), kind === chosen.kind,
-    () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: t(KINDS[kind][1]) }));
+    () =>
+      choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })),
+      { id: `heads-${kind}`, title: t(KINDS[kind][1]) }));
   const map = largeMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title });
   return el("div", { class: "heads" }, group(t("Heads of"), kinds),
-    el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, t("the head that is shown as attention"))),
-      el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${t(KINDS[chosen.kind][1])}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
-        el("div", { class: "stage" }, self && arcMap(view, { room: room - 24, colours, onSay, name: title }), el("div", { part: "map" }, map)))));
+    el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose),
+      marked?.kind === chosen.kind && el("p", { class: "legend key" }, t("the head that is shown as attention"))),
+      el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title),
+        `, ${t(KINDS[chosen.kind][1])}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
+        el("div", { class: "stage" }, self && arcMap(view, { room: room - 24, colours, onSay, name: title }),
+          el("div", { part: "map" }, map)))));
 }

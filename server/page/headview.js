@@ -16,5 +16,7 @@ export async function headsPanel(panel, app) {
   } catch (error) {
     return place.replaceChildren(failure(error, () => { if (panel.contains(place)) app.showPanel(); }));
   }
-  if (panel.contains(place)) place.replaceChildren(picture(answers.get(s), app, { id: "heads-view", view: "heads", head: app.state.head, onheadselect: ({ detail }) => { app.state.head = detail.head; app.remember(); } }));
+  if (panel.contains(place))
+    place.replaceChildren(picture(answers.get(s), app, { id: "heads-view", view: "heads", head: app.state.head,
+    onheadselect: ({ detail }) => { app.state.head = detail.head; app.remember(); } }));
 }

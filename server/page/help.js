@@ -5,30 +5,54 @@ import { hasHeads } from "./sentence.js";
 import { translates } from "./task.js";
 
 const VIEWS = {
-  map: ["What each word was made from, or where the decoder looked, as a heat map, lines or a table. Drag along a row to make a word look elsewhere.", "Where is the train station?"],
-  confidence: ["How sure the model was of each token, and what it would have written instead. Choose a token to take another.", "I have a feeling that she will come today."],
-  ask: ["Your own translation, scored by the model: which of its words surprise it, and what it aligns them with.", "He lives in a small house near the sea."],
-  beam: ["The search tree: which beginnings were kept, and which were given up. The slider changes what counts as best.", "Who wrote this letter?"],
-  compare: ["Two models, two searches or two texts side by side, with what differs marked.", "She gave him the book that he had lost."],
-  diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.", "One of my wisdom teeth is coming in."],
+  map: [
+    "What each word was made from, or where the decoder looked, as a heat map, lines or a table. Drag along a row to " +
+      "make a word look elsewhere.", "Where is the train station?"],
+  confidence: [
+    "How sure the model was of each token, and what it would have written instead. Choose a token to take another.",
+    "I have a feeling that she will come today."],
+  ask: ["Your own translation, scored by the model: which of its words surprise it, and what it aligns them with.",
+    "He lives in a small house near the sea."],
+  beam: [
+    "The search tree: which beginnings were kept, and which were given up. The slider changes what counts as best.",
+    "Who wrote this letter?"],
+  compare: ["Two models, two searches or two texts side by side, with what differs marked.",
+    "She gave him the book that he had lost."],
+  diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.",
+    "One of my wisdom teeth is coming in."],
   heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
-  why: ["Which source words a word depends on, when each is left out in turn; why it is this word and not another; how much of it was plain from what was written before.", "She gave him the book that he had lost."],
-  links: ["Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's agree with them.", "A boy plays in the snow."],
-  corpus: ["Many texts of a file, or translations of them: how likely, how good, how much of each is covered. Sort them, and look at one.", "Where is the train station?"],
+  why: [
+    "Which source words a word depends on, when each is left out in turn; why it is this word and not another; how " +
+      "much of it was plain from what was written before.", "She gave him the book that he had lost."],
+  links: [
+    "Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's " +
+      "agree with them.", "A boy plays in the snow."],
+  corpus: [
+    "Many texts of a file, or translations of them: how likely, how good, how much of each is covered. Sort them, " +
+      "and look at one.", "Where is the train station?"],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 
 const MODELS = { heads: (model) => hasHeads(model), map: (model) => translates(model) };
 
 /* A model that has what the view shows, of those that can be asked; undefined: it is not offered. */
-const able = (app, view) => [app.model(), ...app.models].find((model) => model && !model.pair && (MODELS[view] ?? translates)(model) && model.source === "en") ?? (view === "heads" ? app.models.find(hasHeads) : undefined);
+const able = (app, view) => [app.model(), ...app.models].find((model) => model && !model.pair
+  && (MODELS[view] ?? translates)(model) && model.source === "en")
+  ?? (view === "heads" ? app.models.find(hasHeads) : undefined);
 
 /* panels: {view: [label, ...]}; app: of app.js. */
 export function helpMenu(panels, app) {
   const link = (view, text) => {
     const model = able(app, view);
-    return model && [" ", el("a", { href: `#${new URLSearchParams({ t: text, v: view, m: model.name })}`, onclick: ({ currentTarget }) => currentTarget.closest("[popover]").hidePopover() }, t("Try it"))];
+    return model && [" ",
+      el("a", { href: `#${new URLSearchParams({ t: text, v: view, m: model.name })}`,
+      onclick: ({ currentTarget }) => currentTarget.closest("[popover]").hidePopover() }, t("Try it"))];
   };
-  return el("dl", {}, Object.entries(VIEWS).map(([view, [says, text]]) => [el("dt", {}, t(panels[view][0])), el("dd", {}, t(says), link(view, text))]),
-    el("dt", {}, t("The lines under the words")), el("dd", {}, t("A bar is as long as the model estimates the word likely to be right: short and orange where it is likely wrong. A wavy line is a warning, which stands below the translation.")));
+  return el("dl", {}, Object.entries(VIEWS).map(([view, [says, text]]) => [el("dt", {}, t(panels[view][0])),
+    el("dd", {}, t(says), link(view, text))]),
+    el("dt", {}, t("The lines under the words")),
+      el("dd", {},
+      t(
+      "A bar is as long as the model estimates the word likely to be right: short and orange where it is likely " +
+        "wrong. A wavy line is a warning, which stands below the translation.")));
 }

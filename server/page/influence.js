@@ -1,5 +1,5 @@
-/* What the words of a translation depend on, by forced scoring: the same translation is scored with something left out. Probabilities are
- * natural logarithms; words are those of the text, without </s>. */
+/* What the words of a translation depend on, by forced scoring: the same translation is scored with something left
+ * out. Probabilities are natural logarithms; words are those of the text, without </s>. */
 import * as api from "./api.js";
 import { without } from "./diagnostics.js";
 import { logProbs, scored } from "./forced.js";
@@ -25,11 +25,12 @@ async function once(s, name, ask) {
 /* The text, and the text without each of its words. */
 const eachLeftOut = (s) => [s.source_text, ...sourceWords(s).map((word) => without(s.source_text, word) || NOTHING)];
 
-/* Leave-one-out, "erasure" in Li, Monroe and Jurafsky 2016 (Understanding Neural Networks through Representation Erasure), 3: the
- * log-probability of each target word, of the whole source and of the source without each of its words:
- * {rows, columns, whole [rows], left [columns][rows]}. One text for each source word and one more. */
+/* Leave-one-out, "erasure" in Li, Monroe and Jurafsky 2016 (Understanding Neural Networks through Representation
+ * Erasure), 3: the log-probability of each target word, of the whole source and of the source without each of its
+ * words: {rows, columns, whole [rows], left [columns][rows]}. One text for each source word and one more. */
 export const leaveOneOut = (s, model, options) => once(s, "left", async () => {
-  const rows = targetWords(s), found = await scored(model, eachLeftOut(s).map((text) => ({ text, translation: s.text })), options);
+  const rows = targetWords(s),
+    found = await scored(model, eachLeftOut(s).map((text) => ({ text, translation: s.text })), options);
   const [whole, ...left] = found.map((one) => logProbs(one, rows));
   return { rows, columns: sourceWords(s), whole, left };
 });
@@ -42,23 +43,30 @@ export function lossView({ rows, columns, whole, left }, s) {
 
 export const contrastName = ({ i, other, look }) => JSON.stringify([i, other, look]);
 
-/* Why target word i and not another, as of Yin and Neubig 2022 (Interpreting Language Models with Contrastive Explanations), 3.3, contrastive input
- * erasure: by how much each source word raises log p(this) - log p(other), both after the same beginning; and where the model
- * looks as it writes each: {columns, log_probs: [this, other], favours [columns], looks: [this [columns], other]}, or looks null. */
-export const contrast = (s, model, { i, other, look }, options) => once(s, contrastName({ i, other, look }), async () => {
-  const { rows, columns, whole, left } = await leaveOneOut(s, model, options), { start } = rows[i], translation = s.text.slice(0, start) + other;
-  const place = { start, stop: translation.length }, found = await scored(model, eachLeftOut(s).map((text) => ({ text, translation })), options);
+/* Why target word i and not another, as of Yin and Neubig 2022 (Interpreting Language Models with Contrastive
+ * Explanations), 3.3, contrastive input erasure: by how much each source word raises log p(this) - log p(other),
+ * both after the same beginning; and where the model looks as it writes each: {columns, log_probs: [this, other],
+ * favours [columns], looks: [this [columns], other]}, or looks null. */
+export const contrast = (s, model, { i, other, look }, options) => once(s, contrastName({ i, other, look }),
+  async () => {
+  const { rows, columns, whole, left } = await leaveOneOut(s, model, options), { start } = rows[i],
+    translation = s.text.slice(0, start) + other;
+  const place = { start, stop: translation.length },
+    found = await scored(model, eachLeftOut(s).map((text) => ({ text, translation })), options);
   const [others, ...othersLeft] = found.map((one) => logProbs(one, [place])[0]);
-  const { sentences } = await api.decode({ model, text: s.source_text, translation }, options), views = [matrix(s, { ...HOW, look }), matrix(sentences[0], { ...HOW, look })];
-  return { columns, log_probs: [whole[i], others], favours: columns.map((_, j) => whole[i] - others - (left[j][i] - othersLeft[j])),
+  const { sentences } = await api.decode({ model, text: s.source_text, translation }, options),
+    views = [matrix(s, { ...HOW, look }), matrix(sentences[0], { ...HOW, look })];
+  return { columns, log_probs: [whole[i], others],
+    favours: columns.map((_, j) => whole[i] - others - (left[j][i] - othersLeft[j])),
     looks: views[0] && views.map((view) => view.weights[view.rows.findIndex((row) => row.stop > start)]) };
 });
-/* What each target word owes to the source beyond what was written before it: its log-probability less that without the source, the
- * conditional cross-mutual information of the word, CXMI in Fernandes, Yin, Neubig and Martins 2021 (Measuring and Increasing Context Usage in
- * Context-Aware Machine Translation), 2.3, with the source as the context. Without the source: of a text that is a full stop:
- * {rows, whole [rows], before [rows]}. Two texts. */
+/* What each target word owes to the source beyond what was written before it: its log-probability less that without
+ * the source, the conditional cross-mutual information of the word, CXMI in Fernandes, Yin, Neubig and Martins 2021
+ * (Measuring and Increasing Context Usage in Context-Aware Machine Translation), 2.3, with the source as the
+ * context. Without the source: of a text that is a full stop: {rows, whole [rows], before [rows]}. Two texts. */
 export const sourceAndBefore = (s, model, options) => once(s, "before", async () => {
-  const rows = targetWords(s), found = await scored(model, [s.source_text, NOTHING].map((text) => ({ text, translation: s.text })), options);
+  const rows = targetWords(s),
+    found = await scored(model, [s.source_text, NOTHING].map((text) => ({ text, translation: s.text })), options);
   const [whole, before] = found.map((one) => logProbs(one, rows));
   return { rows, whole, before };
 });

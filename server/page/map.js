@@ -3,8 +3,10 @@ import { direction, el, number, percent, svg } from "./dom.js";
 import { t } from "./say.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
-const LONGEST = 200, FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'; /* px of a label; sheet.js has the same font */
-export const cut = (label, most) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026" : label);
+/* Px of a label; sheet.js has the same font. */
+const LONGEST = 200, FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+export const cut = (label, most) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026"
+  : label);
 let pen = null;
 /* How wide a label is, in px, when it is bold. */
 export function width(label, size = 13) {
@@ -20,14 +22,18 @@ export function fit(label, most = LONGEST, size = 13) {
   return cut(label, count);
 }
 
-/* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. most: px that it may take. */
+/* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. most: px
+ * that it may take. */
 export function label(unit, toward, colours, { most, size = 13, ...props }) {
-  const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end", says = fit(unit.label, most, size);
-  return svg("text", { "font-size": size, fill: unit.end ? colours.muted : colours.ink, direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, says, says !== unit.label && svg("title", {}, unit.label));
+  const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end",
+    says = fit(unit.label, most, size);
+  return svg("text", { "font-size": size, fill: unit.end ? colours.muted : colours.ink, direction: way,
+    "text-anchor": anchor, "data-end": unit.end, ...props }, says, says !== unit.label && svg("title", {}, unit.label));
 }
 
 /* A picture of W x H px. Its ground is seen where it is saved. */
-export const drawing = (name, { W, H }, colours, props, ...content) => svg("svg", { class: name, width: W, height: H, viewBox: `0 0 ${W} ${H}`, ...props },
+export const drawing = (name, { W, H }, colours, props, ...content) =>
+  svg("svg", { class: name, width: W, height: H, viewBox: `0 0 ${W} ${H}`, ...props },
   svg("rect", { class: "ground", width: W, height: H, fill: colours.card }), content);
 
 /* Up and down choose one of so many rows, Escape none (-1). */
@@ -44,31 +50,41 @@ export function arrows(root, count, choose) {
 
 /* The same as a table. */
 export function table({ rows, columns, weights, source, look }) {
-  return el("table", { dir: direction(source) }, el("caption", { class: "sr" }, t("{0}: rows are target, columns source", t(NAMES[look]))),
-    el("thead", {}, el("tr", {}, el("td", {}), columns.map((c) => el("th", { scope: "col", dir: "auto", class: c.end && "rest" }, c.label)))),
-    el("tbody", {}, rows.map((r, i) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, r.label), weights[i].map((w, j) => el("td", { class: columns[j].end && "rest" }, number(w, 3)))))));
+  return el("table", { dir: direction(source) },
+    el("caption", { class: "sr" }, t("{0}: rows are target, columns source", t(NAMES[look]))),
+    el("thead", {}, el("tr", {}, el("td", {}),
+      columns.map((c) => el("th", { scope: "col", dir: "auto", class: c.end && "rest" }, c.label)))),
+    el("tbody", {}, rows.map((r, i) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, r.label),
+      weights[i].map((w, j) => el("td", { class: columns[j].end && "rest" }, number(w, 3)))))));
 }
 
 export function legend(look, colours) {
   return el("div", { class: "legend" }, percent(0), svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
-    Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), t("100% of the {0}", t(look)));
+    Array.from({ length: 24 },
+      (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))),
+      t("100% of the {0}", t(look)));
 }
 
 /* A cell and a row in words. */
-const DOES = { alignment: " is aligned with ", attention: " looks at " }, MOST = { alignment: DOES.alignment, attention: " looks most at " };
+const DOES = { alignment: " is aligned with ", attention: " looks at " },
+  MOST = { alignment: DOES.alignment, attention: " looks most at " };
 
 const name = (unit) => el("b", { dir: "auto" }, unit.end ? t("the end of the sentence") : unit.label);
 
-const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]), `: ${percent(weights[i][j])} (${number(weights[i][j], 4)})`];
+const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]),
+  `: ${percent(weights[i][j])} (${number(weights[i][j], 4)})`];
 
 /* How likely it is that the word is right (ratings() of sentence.js). */
-export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [t("; {0} likely to be right", percent(rated[i]))]);
+export const sayRating = (rated, i) =>
+  (rated?.[i] === undefined ? [] : [t("; {0} likely to be right", percent(rated[i]))]);
 
 /* Where most of row i lies. */
 export function sayMost({ rows, columns, weights, most, look }, i) {
   const j = most[i];
-  if (j < 0 || !columns[j]) return [name(rows[i]), t(look === "alignment" ? " is aligned with no word" : " looks at no word")];
-  if (look === "alignment" && columns[j].end && !rows[i].end) return [name(rows[i]), t(" is aligned with no word: {0} is at the end of the sentence", percent(weights[i][j]))];
+  if (j < 0 || !columns[j])
+    return [name(rows[i]), t(look === "alignment" ? " is aligned with no word" : " looks at no word")];
+  if (look === "alignment" && columns[j].end && !rows[i].end)
+    return [name(rows[i]), t(" is aligned with no word: {0} is at the end of the sentence", percent(weights[i][j]))];
   return [name(rows[i]), t(MOST[look]), name(columns[j]), `, ${percent(weights[i][j])}`];
 }
 

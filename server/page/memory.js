@@ -2,8 +2,11 @@
 import { LOOKS } from "./sentence.js";
 
 const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
-const FLAGS = { auto: false, words: true, eos: false, lines: false, asTable: false, ofOwn: false, whole: false }; /* with their defaults, which the link leaves out */
-const WRITTEN = { glossary: "gl", own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2", head: "h", why: "w", word: "i", instead: "not", links: "g" }; /* texts, left out when they are empty */
+/* With their defaults, which the link leaves out. */
+const FLAGS = { auto: false, words: true, eos: false, lines: false, asTable: false, ofOwn: false, whole: false };
+/* Texts, left out when they are empty. */
+const WRITTEN = { glossary: "gl", own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2", head: "h",
+  why: "w", word: "i", instead: "not", links: "g" };
 const STRATEGIES = ["beam", "greedy", "sample", "exact"];
 const KEEP = 20;
 
@@ -43,9 +46,11 @@ export function readLink(state, views) {
 }
 
 /* Another text begins without questions. */
-export const fresh = () => ({ seed: undefined, active: 0, asked: [], own: "", word: "", instead: "", links: "", whole: false });
+export const fresh = () => ({ seed: undefined, active: 0, asked: [], own: "", word: "", instead: "", links: "",
+  whole: false });
 /* What the translation is made of: the same means that it need not be asked for again. */
-export const asks = ({ text, model, auto, strategy, beam, seed, whole, glossary }) => JSON.stringify([text, model, auto, strategy, beam, seed, whole, glossary]);
+export const asks = ({ text, model, auto, strategy, beam, seed, whole, glossary }) =>
+  JSON.stringify([text, model, auto, strategy, beam, seed, whole, glossary]);
 
 /* [{text, model}], the last one first. */
 export function past() {
@@ -58,5 +63,6 @@ export function past() {
 function store(list) {
   try { localStorage.setItem("alignd", JSON.stringify(list)); } catch { /* storage is full or forbidden */ }
 }
-export const remember = ({ text, model }) => store([{ text, model }, ...past().filter((item) => item.text !== text || item.model !== model)].slice(0, KEEP));
+export const remember = ({ text, model }) =>
+  store([{ text, model }, ...past().filter((item) => item.text !== text || item.model !== model)].slice(0, KEEP));
 export const forget = () => store([]);

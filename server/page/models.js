@@ -7,9 +7,11 @@ const POLL_MS = 1000, cards = new Map(), fetching = new Set();
 let key = "", again, timer; /* the key stays in memory; again: what was refused without one */
 
 async function ask(method, path, body) {
-  const reply = await fetch(path, { method, body: body && JSON.stringify(body), headers: { ...(body && { "Content-Type": "application/json" }), ...(key && { Authorization: `Bearer ${key}` }) } });
+  const reply = await fetch(path, { method, body: body && JSON.stringify(body),
+    headers: { ...(body && { "Content-Type": "application/json" }), ...(key && { Authorization: `Bearer ${key}` }) } });
   const said = await reply.json().catch(() => null);
-  if (!reply.ok) throw Object.assign(new Error(said?.error ?? `The server answered ${reply.status}.`), { status: reply.status });
+  if (!reply.ok) throw Object.assign(new Error(said?.error ?? `The server answered ${reply.status}.`),
+    { status: reply.status });
   return said;
 }
 
@@ -43,10 +45,13 @@ function remove({ name }) {
 /* A download has no task, and cannot be removed. */
 function card(model) {
   const { name, source, target, state, progress, bytes } = model;
-  const facts = [t(state), bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence, model.reason];
-  return el("section", { class: "card", "aria-label": name }, el("h2", {}, name), source && target && `${languageName(source)} → ${languageName(target)}`,
+  const facts = [t(state), bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence,
+    model.reason];
+  return el("section", { class: "card", "aria-label": name }, el("h2", {}, name),
+    source && target && `${languageName(source)} → ${languageName(target)}`,
     el("p", { class: "note" }, facts.filter(Boolean).join(" · ")),
-    state === "fetching" && el("p", {}, el("progress", { max: 1, value: progress, "aria-label": t("Progress") }), ` ${Math.floor(100 * progress)}%`),
+    state === "fetching" && el("p", {}, el("progress", { max: 1, value: progress, "aria-label": t("Progress") }),
+      ` ${Math.floor(100 * progress)}%`),
     model.task && button(t("Remove"), () => remove(model), { "aria-label": `${t("Remove")}: ${name}` }));
 }
 

@@ -2,9 +2,12 @@
 
 const ROOM = 600, LONGEST = 1200; /* characters of paragraphs that go together; of one that stays whole */
 
-/* The sentences of a paragraph, as far as they are needed: stretches of at most LONGEST characters where there are sentences so short. */
+/* The sentences of a paragraph, as far as they are needed: stretches of at most LONGEST characters where there are
+ * sentences so short. */
 function cut(text) {
-  const list = [], parts = typeof Intl.Segmenter === "function" ? [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)].map(({ segment }) => segment) : text.split(/(?<=[.!?\u3002]\s)/);
+  const list = [], parts = typeof Intl.Segmenter === "function"
+    ? [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)].map(({ segment }) => segment)
+    : text.split(/(?<=[.!?\u3002]\s)/);
   for (const part of parts) {
     if (list.length && list.at(-1).length + part.length <= ROOM) list[list.length - 1] += part;
     else list.push(part);
@@ -12,7 +15,8 @@ function cut(text) {
   return list;
 }
 
-/* A text -> [{start, text}], which have all of it but white space between them. A text of up to LONGEST characters is one piece. */
+/* A text -> [{start, text}], which have all of it but white space between them. A text of up to LONGEST characters
+ * is one piece. */
 export function pieces(text) {
   if (text.length <= LONGEST) return [{ start: 0, text }];
   const found = [];
@@ -21,7 +25,8 @@ export function pieces(text) {
     const trimmed = part.trim(), start = at + part.indexOf(trimmed), last = found.at(-1);
     at += part.length;
     if (!trimmed) return;
-    if (open && last && start + trimmed.length - last.start <= ROOM) last.text = text.slice(last.start, start + trimmed.length);
+    if (open && last && start + trimmed.length - last.start <= ROOM)
+      last.text = text.slice(last.start, start + trimmed.length);
     else found.push({ start, text: trimmed });
     open = true;
   };
@@ -32,13 +37,16 @@ export function pieces(text) {
   return found;
 }
 
-/* Where each of an answer's sentences is: [start in the source, start in the target], of those that can be found there. */
+/* Where each of an answer's sentences is: [start in the source, start in the target], of those that can be found
+ * there. */
 function placesOf({ text, sentences }, source) {
   let at = [0, 0];
   return sentences.map((s) => {
     const { span } = s.offsets ?? {};
-    const place = [[source, s.source_text, span?.source], [text, s.text, span?.target]].map(([whole, part, given], side) => {
-      const start = given && whole.startsWith(part, given.start_utf16) ? given.start_utf16 : whole.indexOf(part, at[side]);
+    const place = [[source, s.source_text, span?.source], [text, s.text, span?.target]]
+      .map(([whole, part, given], side) => {
+      const start = given && whole.startsWith(part, given.start_utf16) ? given.start_utf16
+        : whole.indexOf(part, at[side]);
       return start;
     });
     at = place.map((start, side) => (start < 0 ? at[side] : start + [s.source_text, s.text][side].length));
@@ -46,8 +54,8 @@ function placesOf({ text, sentences }, source) {
   });
 }
 
-/* parts: [{start, text, answer}] of `whole`, the answers of its first pieces -> one answer. Each sentence has its place {source, target}, or -1
- * where it was not found. done: the last one is there. */
+/* parts: [{start, text, answer}] of `whole`, the answers of its first pieces -> one answer. Each sentence has its
+ * place {source, target}, or -1 where it was not found. done: the last one is there. */
 export function together(whole, parts, done) {
   const [{ answer: first }] = parts, sentences = [], warnings = [], places = [];
   let text = "", at = 0;
@@ -60,7 +68,8 @@ export function together(whole, parts, done) {
       places.push({ source: a < 0 ? -1 : start + a, target: b < 0 ? -1 : from + b });
     });
     text += answer.text;
-    warnings.push(...answer.warnings.map((warning) => ({ ...warning, place: [from, text.length], first: sentences.length - answer.sentences.length, count: answer.sentences.length })));
+    warnings.push(...answer.warnings.map((warning) => ({ ...warning, place: [from, text.length],
+      first: sentences.length - answer.sentences.length, count: answer.sentences.length })));
     at = start + source.length;
   }
   if (done) text += whole.slice(at);

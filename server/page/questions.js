@@ -1,5 +1,6 @@
-/* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the sentence as it
- * stands; undo goes one back. Of questions that are asked before the last one is answered, the last one counts. */
+/* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the
+ * sentence as it stands; undo goes one back. Of questions that are asked before the last one is answered, the last
+ * one counts. */
 import { button, el, note, number } from "./dom.js";
 import * as api from "./api.js";
 import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
@@ -9,17 +10,21 @@ import { strip } from "./confidence.js";
 import { fail, failure } from "./trouble.js";
 import { t } from "./say.js";
 
-const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, t(k)), el("dd", {}, v))));
+const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)],
+  ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, t(k)), el("dd", {}, v))));
 
 /* A sentence with what another has not marked, if there is another. */
 export function marked(title, s, other) {
-  const how = { words: true, eos: false }, units = targets(s, how), marks = other ? changed(targets(other, how).map((u) => u.label), units.map((u) => u.label)) : [];
+  const how = { words: true, eos: false }, units = targets(s, how),
+    marks = other ? changed(targets(other, how).map((u) => u.label), units.map((u) => u.label)) : [];
   return [el("h3", {}, title), el("p", { class: "line", dir: "auto" },
-    units.map((unit, k) => [k ? s.text.slice(units[k - 1].stop, unit.start) : "", marks[k] ? el("mark", {}, unit.label) : unit.label])), facts(s)];
+    units.map((unit, k) => [k ? s.text.slice(units[k - 1].stop, unit.start) : "", marks[k] ? el("mark", {}, unit.label)
+      : unit.label])), facts(s)];
 }
 
 /* Two of them side by side. */
-const beside = (props, titles, a, b) => el("div", { class: "cards", ...props }, el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
+const beside = (props, titles, a, b) => el("div", { class: "cards", ...props },
+  el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
 
 export class Questions {
   #waits = { what: null, score: null }; /* what is being asked */
@@ -38,7 +43,8 @@ export class Questions {
     this.#waits[name]?.abort();
     return (this.#waits[name] = new AbortController()).signal;
   }
-  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they look at. */
+  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they
+   * look at. */
   #note(step) {
     this.app.state.asked = this.asked.map(({ mark }) => mark);
     this.app.remember(step);
@@ -53,17 +59,22 @@ export class Questions {
     if (own) await this.score(own);
   }
   async #again(mark) {
-    const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [], { tokens, source_tokens } = this.app.sentence();
+    const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [],
+      { tokens, source_tokens } = this.app.sentence();
     if (!steps.length || steps.some((step) => !(step < tokens.length))) return false;
-    return this.#ask(...(kind === "c" ? this.#choice(steps[0], what) : this.#look({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) })));
+    return this.#ask(...(kind === "c" ? this.#choice(steps[0], what)
+      : this.#look({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) })));
   }
 
   #body({ translation, prefix, force }) {
     const { app } = this, { source_text: text } = app.base();
-    return { ...(translation === undefined ? app.search() : { model: app.state.model, translation }), text, split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
+    return { ...(translation === undefined ? app.search() : { model: app.state.model, translation }), text,
+      split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
   }
   /* The sentence as it stands, with more in it. */
-  async again(include) { return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0]; }
+  async again(include) {
+    return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0];
+  }
 
   /* Returns whether there is an answer. */
   async #ask(title, mark, given) {
@@ -92,22 +103,27 @@ export class Questions {
     const s = this.app.sentence();
     if (token === END) return [t("Ended early"), `c${i}:${token}`, { translation: prefix(s, i, "").trimEnd() }];
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
-    return [t("\u201c{0}\u201d instead of \u201c{1}\u201d", ...[token, s.tokens[i]].map((one) => one.replaceAll("\u2581", ""))), `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
+    return [t("\u201c{0}\u201d instead of \u201c{1}\u201d", ...[token, s.tokens[i]]
+      .map((one) => one.replaceAll("\u2581", ""))), `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
   }
 
   /* These steps look at these source tokens alone. */
   force(look) { return this.#asked(this.#look(look)); }
   #look({ steps, tokens }) {
-    const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])), last = this.asked.at(-1)?.given ?? {};
+    const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])),
+      last = this.asked.at(-1)?.given ?? {};
     const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...forced(s, steps, tokens)];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
-    return [t("\u201c{0}\u201d looks at \u201c{1}\u201d", unit.label, where), `f${steps.join(".")}:${tokens.join(".")}`, { ...last, translation: undefined, force }];
+    return [t("\u201c{0}\u201d looks at \u201c{1}\u201d", unit.label, where), `f${steps.join(".")}:${tokens.join(".")}`,
+      { ...last, translation: undefined, force }];
   }
 
   undo() {
     if (!this.asked.length) return false;
     this.#back(-1);
-    queueMicrotask(() => { if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true }); });
+    queueMicrotask(() => {
+      if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true });
+    });
     return true;
   }
   #back(count) {
@@ -124,7 +140,8 @@ export class Questions {
     if (this.error) place.append(failure(this.error));
     if (!last) return;
     const same = last.before.text === last.sentence.text;
-    place.append(el("div", { class: "bar" }, el("h2", {}, t("What if {0}?", last.title)), button(t("Undo"), () => this.undo(), { id: "undo" }),
+    place.append(el("div", { class: "bar" }, el("h2", {}, t("What if {0}?", last.title)),
+      button(t("Undo"), () => this.undo(), { id: "undo" }),
       this.asked.length > 1 && button(t("Back to the beginning ({0})", this.asked.length), () => this.#back(0))),
       beside({ role: "status" }, [t("Before"), same ? t("After: the same") : t("After")], last.before, last.sentence));
   }
@@ -134,7 +151,8 @@ export class Questions {
     const { app } = this, base = app.base(), signal = this.#begin("score");
     this.text = target;
     try {
-      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, translation: target }, { signal });
+      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, translation: target },
+        { signal });
       if (signal.aborted) return;
       Object.assign(this, { reference: sentences[0] ?? null, wrong: null });
       app.state.own = target;
@@ -150,18 +168,31 @@ export class Questions {
 function reference(panel, app) {
   const mine = app.questions.reference, how = app.how();
   panel.append(beside({}, [t("The model's"), t("Yours")], app.sentence(), mine), strip(mine));
-  if (matrix(mine, how)) panel.append(picture(mine, app, { view: "map", label: t("{0} of yours", t(NAMES[how.look])) }));
+  if (matrix(mine, how))
+    panel.append(picture(mine, app, { view: "map", label: t("{0} of yours", t(NAMES[how.look])) }));
 }
 
 export function questionsPanel(panel, app) {
   if (!app.asks()) return panel.append(note(t("Two models translate this in turn. Choose one of them to ask it.")));
-  const { questions } = app, { result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  const { questions } = app, { result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }),
+    s = app.sentence();
   if (questions.wrong) fail(wrong, questions.wrong);
-  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
+  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => {
+    questions.text = event.target.value;
+  } });
   panel.append(el("h2", {}, t("What does the model think of your own version?")),
     note(t("The model is forced to write this text.")),
-    el("form", { onsubmit: (event) => { event.preventDefault(); wrong.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
-      el("label", {}, t(`Your ${result.toLowerCase()} of \u201c{0}\u201d`, s.source_text), text), el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
+    el("form", { onsubmit: (event) => {
+      event.preventDefault();
+      wrong.hidden = true;
+      if (text.value.trim()) questions.score(text.value.trim());
+    } },
+      el("label", {}, t(`Your ${result.toLowerCase()} of \u201c{0}\u201d`, s.source_text), text),
+        el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
   if (questions.reference) reference(panel, app);
-  panel.append(note(t("Choose a word of the result above, then a source word, to make it look there; or another token in the confidence view.")));
+  panel.append(
+    note(
+    t(
+    "Choose a word of the result above, then a source word, to make it look there; or another token in the " +
+      "confidence view.")));
 }

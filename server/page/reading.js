@@ -1,5 +1,6 @@
-/* Source and target as two texts that can be selected: pointing at a word of either shades its partners by the weights between them, and threads
- * join them. One word of each text is a stop of the Tab key, and the arrow keys go on from there. */
+/* Source and target as two texts that can be selected: pointing at a word of either shades its partners by the
+ * weights between them, and threads join them. One word of each text is a stop of the Tab key, and the arrow keys go
+ * on from there. */
 import { el, roving } from "./dom.js";
 import { visible, sources, targets, probability, ratings } from "./sentence.js";
 import { t } from "./say.js";
@@ -7,13 +8,17 @@ import { threads } from "./threads.js";
 
 const FAR = 4; /* px that a pointer moves before it selects */
 
-/* A text whose words are elements of their own; what is between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model
- * is of it. name: of the pair, for the ids of its words. */
+/* A text whose words are elements of their own; what is between them stays. mark(unit, k): {class, vars} by which a
+ * word shows how sure the model is of it. name: of the pair, for the ids of its words. */
 function line(units, text, { kind, lang, label, mark, name }) {
-  const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": t("{0}: arrow keys go from word to word", label) });
+  const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group",
+    "aria-label": t("{0}: arrow keys go from word to word", label) });
   const words = units.map((unit, k) => {
     const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    const word = el("span", { class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), id: `${name}-${kind}-${k}`, "data-k": k, title: unit.end && t("End of the sentence"), vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
+    /* The mark of the end is no text, and is not copied with it. */
+    const word = el("span", { class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "),
+      id: `${name}-${kind}-${k}`, "data-k": k, title: unit.end && t("End of the sentence"), vars: marked.vars },
+      unit.end ? "" : unit.surface || unit.label);
     place.append(before, word);
     return word;
   });
@@ -32,7 +37,10 @@ export const shade = (words, weights) => words.forEach((word, k) => {
 /* Calls act(number of the word) where one of a place is chosen: by a click that does not select, Enter or Space. */
 export function choosable(place, act) {
   let from = null;
-  const k = (event) => { const at = event.target.closest?.("[data-k]")?.dataset.k; return at === undefined ? -1 : Number(at); };
+  const k = (event) => {
+    const at = event.target.closest?.("[data-k]")?.dataset.k;
+    return at === undefined ? -1 : Number(at);
+  };
   place.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
   place.addEventListener("click", (event) => {
     const moved = from && event.detail && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > FAR;
@@ -57,14 +65,19 @@ export function marks(s, how) {
   };
 }
 
-/* how: words, eos, look, name, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
- * hinted(view, i) of the target unit pointed at, hinted(null) when none is. Returns {node, pin(i)}: a target word that stays lit, or -1. */
+/* how: words, eos, look, name, and the langs [source, target] and result, what the target is called. handlers:
+ * onTarget(unit, i), onSource(unit, j), hinted(view, i) of the target unit pointed at, hinted(null) when none is.
+ * Returns {node, pin(i)}: a target word that stays lit, or -1. */
 export function pair(s, how, { onTarget, onSource, hinted }) {
-  const view = visible(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
-  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: t("Source"), mark: unmarked, name: how.name });
-  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name });
+  const view = visible(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns
+    ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
+  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: t("Source"),
+    mark: unmarked, name: how.name });
+  const [below, target] = line(rows, s.text,
+    { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
-  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }, above, below), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
+  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }, above, below),
+    web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
   let pinned = -1;
 
   function shadeRow(i) {
@@ -81,10 +94,13 @@ export function pair(s, how, { onTarget, onSource, hinted }) {
     shade(target, weights.map((one) => one[j]));
     web.light((_, at) => at === j);
   }
-  const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); }; /* what is said of a pinned word stays: it has buttons */
+  /* What is said of a pinned word stays: it has buttons. */
+  const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); };
   const listen = (place, units, point, act) => {
     const k = choosable(place, (at) => act(units[at], at));
-    for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (k(event) >= 0 && pinned < 0) point(k(event)); });
+    for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => {
+      if (k(event) >= 0 && pinned < 0) point(k(event));
+    });
     for (const type of ["pointerleave", "focusout"]) place.addEventListener(type, rest);
   };
   listen(above, columns, column, onSource);

@@ -1,4 +1,5 @@
-/* What is said, in the reader's language: English is in the modules, other languages are in a file each (de.js, fr.js), by the English. */
+/* What is said, in the reader's language: English is in the modules, other languages are in a file each (de.js,
+ * fr.js), by the English. */
 
 let words = {}, code = "en";
 /* {0}, {1}, ... stand for the values. */
@@ -7,4 +8,5 @@ export const spoken = () => code;
 export function use(one, list) { [code, words] = [one, list]; }
 
 const formats = [];
-export const decimals = (digits) => (formats[digits] ??= new Intl.NumberFormat(code, { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));
+export const decimals = (digits) => (formats[digits] ??= new Intl.NumberFormat(code,
+  { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false }));

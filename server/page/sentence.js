@@ -4,14 +4,16 @@ const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/;
 const MARKS = /^[\p{P}\p{S}]+$/u;
 export const END = "</s>";
 
-const joins = (left, right) => !left || !right || !(MARKS.test(left) || MARKS.test(right) || CJK.test(left.at(-1)) || CJK.test(right[0]));
+const joins = (left, right) => !left || !right || !(MARKS.test(left) || MARKS.test(right) || CJK.test(left.at(-1))
+  || CJK.test(right[0]));
 
 /* Words of an answer that does not tell its own: tokens with nothing between them are one. */
 function joined(places, text) {
   const list = [];
   for (const { start, stop } of places) {
     const last = list.at(-1);
-    if (last && last.stop === start && joins(text.slice(last.start, last.stop), text.slice(start, stop))) last.stop = stop;
+    if (last && last.stop === start && joins(text.slice(last.start, last.stop), text.slice(start, stop)))
+      last.stop = stop;
     else if (stop > start) list.push({ start, stop });
   }
   return list;
@@ -20,39 +22,48 @@ function joined(places, text) {
 /* Each of `places` -> the numbers of the words that it has a part of. Most are within one. */
 function partsOf(places, words, text) {
   return places.map(({ start, stop }) => {
-    const inner = stop - text.slice(start, stop).trimStart().length, first = words.findIndex((word) => word.stop > inner), list = first < 0 ? [] : [first];
+    const inner = stop - text.slice(start, stop).trimStart().length,
+      first = words.findIndex((word) => word.stop > inner), list = first < 0 ? [] : [first];
     for (let k = first + 1; first >= 0 && k < words.length && words[k].start < stop; k++) list.push(k);
     return list;
   });
 }
 
-/* Tokens, where they are in their text, and where its words are -> [{label, surface, start, stop, parts: [[token, share], ...], end}]. A token of
- * several words gives each its share. end: it is </s>, which comes last. */
+/* Tokens, where they are in their text, and where its words are -> [{label, surface, start, stop, parts: [[token,
+ * share], ...], end}]. A token of several words gives each its share. end: it is </s>, which comes last. */
 function units(tokens, offsets, words, text, merged) {
-  const places = offsets.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })), hasEnd = tokens.at(-1) === END, count = tokens.length - (hasEnd ? 1 : 0);
+  const places = offsets.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })),
+    hasEnd = tokens.at(-1) === END, count = tokens.length - (hasEnd ? 1 : 0);
   let list = tokens.slice(0, count).map((token, i) => ({ ...places[i], label: token, parts: [[i, 1]] }));
   if (merged) {
-    list = (words?.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })) ?? joined(places.slice(0, count), text)).map((word) => ({ ...word, parts: [] }));
-    partsOf(places.slice(0, count), list, text).forEach((within, i) => { for (const k of within) list[k].parts.push([i, 1 / within.length]); });
+    list = (words?.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop }))
+      ?? joined(places.slice(0, count), text)).map((word) => ({ ...word, parts: [] }));
+    partsOf(places.slice(0, count), list, text).forEach((within, i) => {
+      for (const k of within) list[k].parts.push([i, 1 / within.length]);
+    });
   }
   for (const unit of list) unit.surface = text.slice(unit.start, unit.stop);
   for (const unit of list) unit.label = (merged && unit.surface) || unit.label;
-  return hasEnd ? [...list, { label: END, surface: "", start: text.length, stop: text.length, parts: [[count, 1]], end: true }] : list;
+  return hasEnd ? [...list, { label: END, surface: "", start: text.length, stop: text.length, parts: [[count, 1]],
+    end: true }] : list;
 }
 
 /* The source with its </s>, if the model reads one: what lies on it is part of the picture. how: {words, eos, look}. */
-export const sources = (s, { words }) => units(s.source_tokens, s.offsets.source, s.words?.offsets.source, s.source_text, words);
-export const targets = (s, { words, eos }) => units(s.tokens, s.offsets.target, s.words?.offsets.target, s.text, words).filter((unit) => eos || !unit.end);
+export const sources = (s, { words }) => units(s.source_tokens, s.offsets.source, s.words?.offsets.source,
+  s.source_text, words);
+export const targets = (s, { words, eos }) => units(s.tokens, s.offsets.target, s.words?.offsets.target, s.text, words)
+  .filter((unit) => eos || !unit.end);
 export const tokensOf = (unit) => unit.parts.map(([i]) => i);
 
-/* The two ways to look at a sentence: what each word was translated from, and what the decoder looked at when it chose the word. A model that has
- * no head for the first shows the second. */
+/* The two ways to look at a sentence: what each word was translated from, and what the decoder looked at when it
+ * chose the word. A model that has no head for the first shows the second. */
 export const LOOKS = ["alignment", "attention"];
 const rowsOf = (s, look) => (look === "alignment" ? (s.soft_alignment ?? s.attention) : s.attention);
 export const hasHead = (model) => model?.alignment_head ?? false;
 export const hasHeads = (model) => model?.heads ?? false;
 
-/* The source unit of most weight. One is aligned with </s> only if that has half of the weight or more; the decoder looks at it as at any other. */
+/* The source unit of most weight. One is aligned with </s> only if that has half of the weight or more; the decoder
+ * looks at it as at any other. */
 function mostOf(weights, columns, look) {
   const end = columns.at(-1)?.end ? columns.length - 1 : -1, others = weights.slice(0, end < 0 ? undefined : end);
   if (end >= 0 && (look === "attention" ? weights[end] > Math.max(0, ...others) : weights[end] >= 0.5)) return end;
@@ -60,18 +71,21 @@ function mostOf(weights, columns, look) {
   return best > 0 ? others.indexOf(best) : -1;
 }
 
-/* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column of most weight or -1, look, text, source}. A cell's value is
- * summed over source tokens and averaged over target tokens, and a row with its </s> has the sum 1. null: the model has no attention. */
+/* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column of most weight or -1, look,
+ * text, source}. A cell's value is summed over source tokens and averaged over target tokens, and a row with its
+ * </s> has the sum 1. null: the model has no attention. */
 export function matrix(s, how) {
   const views = made.get(s) ?? new Map(), key = JSON.stringify([how.look, how.words, how.eos]);
   if (!views.has(key)) made.set(s, views.set(key, viewOf(s, how)));
   return views.get(key);
 }
-/* The same as it is drawn. Of words and their alignment </s> is no part: `most` is columns.length where a word is aligned with it. */
+/* The same as it is drawn. Of words and their alignment </s> is no part: `most` is columns.length where a word is
+ * aligned with it. */
 export function visible(s, how) {
   const view = matrix(s, how);
   if (!view || !how.words || how.look !== "alignment" || !view.columns.at(-1)?.end) return view;
-  if (!view.words) view.words = { ...view, columns: view.columns.slice(0, -1), weights: view.weights.map((row) => row.slice(0, -1)) };
+  if (!view.words) view.words = { ...view, columns: view.columns.slice(0, -1),
+    weights: view.weights.map((row) => row.slice(0, -1)) };
   return view.words;
 }
 const made = new WeakMap(); /* a sentence's views: all that is drawn of it at a time is the same one */
@@ -86,10 +100,12 @@ function viewOf(s, how) {
     return Math.min(1, sum / Math.max(1, row.parts.length));
   };
   const weights = rows.map((row) => columns.map((column) => value(row, column)));
-  return { rows, columns, weights, most: weights.map((row) => mostOf(row, columns, how.look)), look: how.look, text: s.text, source: s.source_text };
+  return { rows, columns, weights, most: weights.map((row) => mostOf(row, columns, how.look)), look: how.look,
+    text: s.text, source: s.source_text };
 }
 
-export const probability = (s, unit) => (s.log_probs ? Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i]))) : 1);
+export const probability = (s, unit) =>
+  (s.log_probs ? Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i]))) : 1);
 
 /* How likely each target word is right, 0 to 1, as the model estimates it; null: it does not, or these are no words. */
 export const ratings = (s, { words }) => (words ? (s.quality?.words ?? null) : null);

@@ -1,9 +1,12 @@
-/* The style sheet of the pictures: of the element's shadow tree, and of the page for what it has in common with that. */
+/* The style sheet of the pictures: of the element's shadow tree, and of the page for what it has in common with
+ * that. */
 import { DARK, LIGHT } from "./colour.js";
 
 /* What another page may set: --alignd-ink, --alignd-paper, --alignd-serif, ... */
-const properties = (values) => Object.entries(values).map(([name, value]) => `--${name}: var(--alignd-${name}, ${value});`).join(" ");
-const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif', sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif' };
+const properties = (values) => Object.entries(values)
+  .map(([name, value]) => `--${name}: var(--alignd-${name}, ${value});`).join(" ");
+const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif',
+  sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif' };
 
 const HOST = `
 :host { display: block; ${properties(FONTS)} ${properties({ ...LIGHT, paper: "Canvas" })} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;

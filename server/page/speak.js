@@ -27,7 +27,8 @@ export function speakNext(one) {
 export function translatePage() {
   if (spoken() === "en") return;
   for (const node of document.querySelectorAll("[data-say]")) node.textContent = t(node.textContent);
-  for (const name of ["aria-label", "placeholder", "title"]) for (const node of document.querySelectorAll(`[${name}]`)) node.setAttribute(name, t(node.getAttribute(name)));
+  for (const name of ["aria-label", "placeholder", "title"])
+    for (const node of document.querySelectorAll(`[${name}]`)) node.setAttribute(name, t(node.getAttribute(name)));
 }
 
 const names = new Map();
@@ -35,7 +36,9 @@ const names = new Map();
 export function languageName(one) {
   if (!names.has(one)) {
     let name;
-    try { name = new Intl.DisplayNames([spoken()], { type: "language" }).of(one); } catch { /* a code of our own, such as x-geoquery */ }
+    try {
+      name = new Intl.DisplayNames([spoken()], { type: "language" }).of(one);
+    } catch { /* a code of our own, such as x-geoquery */ }
     names.set(one, name ?? one);
   }
   return names.get(one);

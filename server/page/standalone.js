@@ -1,11 +1,17 @@
-/* A sentence and its picture as one HTML file that stands alone: it holds the element's modules and what they show, opens without a server and
- * asks for nothing. */
+/* A sentence and its picture as one HTML file that stands alone: it holds the element's modules and what they show,
+ * opens without a server and asks for nothing. */
 
 const FROM = /from "\.\/([\w-]+\.js)"/g, PREFIX = "alignd/";
-const STYLE = "html { color-scheme: light dark } body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, 3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } alignd-attention + alignd-attention { margin-top: 1.5rem } @media (prefers-color-scheme: dark) { body { background: #131218; color: #ecebf2 } }";
+const STYLE =
+  "html { color-scheme: light dark } body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, " +
+    "3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } " +
+      "alignd-attention + alignd-attention { margin-top: 1.5rem } @media (prefers-color-scheme: dark) { body { " +
+        "background: #131218; color: #ecebf2 } }";
 /* Scripts and styles of the file itself, and nothing from elsewhere. */
-const POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-const START = `import "${PREFIX}element.js"; const result = JSON.parse(document.getElementById("result").textContent); for (const view of document.querySelectorAll("alignd-attention")) view.result = result;`;
+const POLICY =
+  "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const START =
+  `import "${PREFIX}element.js"; const result = JSON.parse(document.getElementById("result").textContent); for (const view of document.querySelectorAll("alignd-attention")) view.result = result;`;
 
 /* The element's modules as an import map of data: addresses. */
 async function importMap() {
@@ -15,7 +21,8 @@ async function importMap() {
     if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
     const text = await reply.text();
     for (const [, imported] of text.matchAll(FROM)) if (!wanted.includes(imported)) wanted.push(imported);
-    imports[PREFIX + name] = `data:text/javascript;charset=utf-8,${encodeURIComponent(text.replace(FROM, `from "${PREFIX}$1"`))}`;
+    imports[PREFIX + name] =
+      `data:text/javascript;charset=utf-8,${encodeURIComponent(text.replace(FROM, `from "${PREFIX}$1"`))}`;
   }
   return { imports };
 }
@@ -23,12 +30,19 @@ async function importMap() {
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)};`);
 /* Within a script: no end tag, and no comment, begins in it. */
 const json = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
-const tag = (name, attributes) => `<${name}${Object.entries(attributes).filter(([, value]) => value !== false).map(([key, value]) => ` ${key}="${escaped(String(value))}"`).join("")}>`;
+const tag = (name, attributes) =>
+  `<${name}${Object.entries(attributes).filter(([, value]) => value !== false).map(([key, value]) => ` ${key}="${escaped(String(value))}"`).join("")}>`;
 
 /* result: what the element shows; views: [the attributes of an element, ...]; svg: for readers without scripts. */
 export async function toHtml({ title, result, views, svg }) {
-  return ["<!doctype html>", "<html lang=\"en\">", "<meta charset=\"utf-8\">", tag("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }),
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">", "<meta name=\"color-scheme\" content=\"light dark\">", `<title>${escaped(title)}</title>`, `<style>${STYLE}</style>`,
-    `<script type="importmap">${json(await importMap())}</script>`, "<main>", ...views.map((attributes) => `${tag("alignd-attention", attributes)}</alignd-attention>`), `<noscript>${svg}</noscript>`, "</main>",
-    `<script type="application/json" id="result">${json(result)}</script>`, `<script type="module">${START}</script>`, ""].join("\n");
+  return ["<!doctype html>", "<html lang=\"en\">", "<meta charset=\"utf-8\">",
+    tag("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }),
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+    "<meta name=\"color-scheme\" content=\"light dark\">", `<title>${escaped(title)}</title>`,
+    `<style>${STYLE}</style>`,
+    `<script type="importmap">${json(await importMap())}</script>`, "<main>",
+    ...views.map((attributes) => `${tag("alignd-attention", attributes)}</alignd-attention>`),
+    `<noscript>${svg}</noscript>`, "</main>",
+    `<script type="application/json" id="result">${json(result)}</script>`, `<script type="module">${START}</script>`,
+      ""].join("\n");
 }

@@ -7,33 +7,42 @@ const TASKS = {
 };
 const OTHER = { act: "Run", result: "Result" };
 const EXAMPLES = {
-  en: ["She gave him the book that he had lost.", "A boy plays in the snow.", "Where is the train station?", "Who wrote this letter?"],
+  en: ["She gave him the book that he had lost.", "A boy plays in the snow.", "Where is the train station?",
+    "Who wrote this letter?"],
   de: ["Die Katze, die auf dem Sofa liegt, schläft.", "Wo ist der Bahnhof?", "Ein Junge spielt im Schnee."],
-  fr: ["Il faut que tu viennes demain.", "Où se trouve la gare ?", "Un garçon joue dans la neige.", "Elle ne m'a pas vu."],
-  "x-geoquery": ["What is the population of Zurich?", "Which rivers run through Texas?", "What is the highest mountain in Alaska?"],
+  fr: ["Il faut que tu viennes demain.", "Où se trouve la gare ?", "Un garçon joue dans la neige.",
+    "Elle ne m'a pas vu."],
+  "x-geoquery": ["What is the population of Zurich?", "Which rivers run through Texas?",
+    "What is the highest mountain in Alaska?"],
 };
 
 const SHORT = 28; /* characters: a line on a phone */
 
 export const task = (model) => TASKS[model?.task] ?? OTHER;
 export const translates = (model) => model?.task === "translation";
-export const examples = (model) => EXAMPLES[model?.target] && !translates(model) ? EXAMPLES[model.target] : (translates(model) && EXAMPLES[model.source]) || [];
+export const examples = (model) => EXAMPLES[model?.target] && !translates(model) ? EXAMPLES[model.target]
+  : (translates(model) && EXAMPLES[model.source]) || [];
 /* The text of the first visit; on a phone, one that fits. */
 export const opening = (model) => examples(model).find((text) => innerWidth >= 640 || text.length <= SHORT) ?? "";
 
 const without = (code) => code?.split("-")[0]; /* its region */
 
-/* Of those that read a language, the one to take instead of a model that does not: one that writes the same as that, or what that reads. */
+/* Of those that read a language, the one to take instead of a model that does not: one that writes the same as that,
+ * or what that reads. */
 export function readerOf(models, language, { source, target }) {
   const readers = models.filter((model) => translates(model) && without(model.source) === without(language));
-  return readers.find((model) => model.target === target) ?? readers.find((model) => model.target === source) ?? readers[0];
+  return readers.find((model) => model.target === target) ?? readers.find((model) => model.target === source)
+    ?? readers[0];
 }
 
-/* The pairs that no model serves but two in turn do: of what the server says that it translates (`languages`), what is left. They are in the list
- * like models; a request names their languages. */
+/* The pairs that no model serves but two in turn do: of what the server says that it translates (`languages`), what
+ * is left. They are in the list like models; a request names their languages. */
 export const pairsOf = (models, languages) => languages.flatMap(({ code, targets }) => targets
-  .filter((target) => !models.some((model) => translates(model) && without(model.source) === without(code) && (model.variants || without(model.target) === without(target))))
-  .map((target) => ({ name: `${code} \u2192 ${target}`, source: code, target, task: "translation", pair: true, alignment_head: models.filter(translates).every(hasHead) })));
+  .filter((target) => !models.some((model) => translates(model) && without(model.source) === without(code)
+    && (model.variants || without(model.target) === without(target))))
+  .map((target) => ({ name: `${code} \u2192 ${target}`, source: code, target, task: "translation", pair: true,
+    alignment_head: models.filter(translates).every(hasHead) })));
 
 /* The model, or the pair, that translates between two languages; undefined: there is none. */
-export const modelFor = (models, source, target) => models.find((model) => translates(model) && model.source === source && model.target === target);
+export const modelFor = (models, source, target) => models.find((model) => translates(model) && model.source === source
+  && model.target === target);

@@ -1,4 +1,5 @@
-/* Threads between the words of two texts, wherever their lines break: one for each weight that counts, over both texts, drawn for what is on the screen. */
+/* Threads between the words of two texts, wherever their lines break: one for each weight that counts, over both
+ * texts, drawn for what is on the screen. */
 import { svg } from "./dom.js";
 
 const LEAST = 0.05, MARGIN = 200; /* px above and below the window that are drawn, too */
@@ -9,10 +10,12 @@ function placeOf(word, box) {
   return { x: part.left + part.width / 2 - box.left, top: part.top - box.top, bottom: part.bottom - box.top };
 }
 
-/* place: the element that holds both texts, and gets the picture; above, below: their words; weights [below][above]; end: the number of the one
- * above that is </s>, or -1. light(test): those of which test(i, j) is true stand out; without a test, all are alike. */
+/* place: the element that holds both texts, and gets the picture; above, below: their words; weights [below][above];
+ * end: the number of the one above that is </s>, or -1. light(test): those of which test(i, j) is true stand out;
+ * without a test, all are alike. */
 export function threads(place, above, below, weights, end) {
-  const links = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST || !above[j] || !below[i] ? [] : [{ i, j, w, node: null }])));
+  const links = weights.flatMap((row, i) =>
+    row.flatMap((w, j) => (w < LEAST || !above[j] || !below[i] ? [] : [{ i, j, w, node: null }])));
   const root = svg("svg", { class: "threads", "aria-hidden": "true" });
   let test = null, waits = false, seen = false;
 
@@ -22,14 +25,17 @@ export function threads(place, above, below, weights, end) {
     const from = above.map((word) => placeOf(word, box)), to = below.map((word) => placeOf(word, box));
     for (const link of links) {
       const a = from[link.j], b = to[link.i], y = a.bottom - 2, h = Math.max(b.top + 2 - y, 8);
-      Object.assign(link, { top: y, low: y + h, d: `M${a.x.toFixed(1)} ${y.toFixed(1)}C${a.x.toFixed(1)} ${(y + h * 0.55).toFixed(1)} ${b.x.toFixed(1)} ${(y + h * 0.45).toFixed(1)} ${b.x.toFixed(1)} ${(y + h).toFixed(1)}` });
+      Object.assign(link, { top: y, low: y + h,
+        d:
+        `M${a.x.toFixed(1)} ${y.toFixed(1)}C${a.x.toFixed(1)} ${(y + h * 0.55).toFixed(1)} ${b.x.toFixed(1)} ${(y + h * 0.45).toFixed(1)} ${b.x.toFixed(1)} ${(y + h).toFixed(1)}` });
     }
     const lines = (words) => new Set(words.map((one) => Math.round(one.top))).size;
     root.classList.toggle("wraps", lines(from) + lines(to) > 3);
     return true;
   }
   function make(link) {
-    link.node = svg("path", { class: link.j === end && "rest", pathLength: 1, d: link.d, "data-cell": `${link.i} ${link.j}`, vars: { "--w": link.w.toFixed(3) } });
+    link.node = svg("path", { class: link.j === end && "rest", pathLength: 1, d: link.d,
+      "data-cell": `${link.i} ${link.j}`, vars: { "--w": link.w.toFixed(3) } });
     link.node.classList.toggle("on", !!test?.(link.i, link.j));
     root.append(link.node);
   }

@@ -1,4 +1,5 @@
-/* The two boxes: what is typed, with a mirror below it that shades its words, and the translation, a text to select and to take away. */
+/* The two boxes: what is typed, with a mirror below it that shades its words, and the translation, a text to select
+ * and to take away. */
 import { button, el, find, copy, roving } from "./dom.js";
 import { choosable, marks, shade } from "./reading.js";
 import { t } from "./say.js";
@@ -8,7 +9,8 @@ import { matrix, sources, targets } from "./sentence.js";
 const LONG = 300; /* characters from which letters are smaller */
 const HOW = { words: true, eos: false, look: "alignment" };
 const SAYS = {
-  numbers: ({ source, target }) => (target.length ? t("Check the numbers: {0} became {1}.", source.join(", "), target.join(", ")) : t("Check the numbers: {0} is missing.", source.join(", "))),
+  numbers: ({ source, target }) => (target.length ? t("Check the numbers: {0} became {1}.", source.join(", "),
+    target.join(", ")) : t("Check the numbers: {0} is missing.", source.join(", "))),
   signs: ({ source, target }) => t("Check the signs: {0}.", [...source, ...target].join(" ")),
   doubtful: () => t("Probably wrong: the model is not sure of this."),
   untranslated: () => t("Not translated: the model cannot read it or found no translation."),
@@ -22,7 +24,8 @@ function fill(place, text, words, className) {
   let at = 0;
   for (const { start, stop, s, k, mark } of words) {
     if (start < at || stop <= start) { nodes.push(null); continue; }
-    const node = el("span", { class: ["word", mark?.class, className].filter(Boolean).join(" "), "data-s": s, vars: mark?.vars });
+    const node = el("span", { class: ["word", mark?.class, className].filter(Boolean).join(" "), "data-s": s,
+      vars: mark?.vars });
     node.textContent = text.slice(start, stop);
     Object.assign(node, { word: k, start, stop });
     content.push(text.slice(at, start), node);
@@ -43,13 +46,23 @@ export class Translator {
   #answer = null;
   constructor({ onPoint, onChoose }) {
     Object.assign(this, { box: find("text"), mirror: find("mirror"), result: find("result"), onPoint });
-    const at = (event) => event.target.closest?.(".word"), go = (word) => (word ? this.point(Number(word.dataset.s), word.word) : this.rest());
+    const at = (event) => event.target.closest?.(".word"),
+      go = (word) => (word ? this.point(Number(word.dataset.s), word.word) : this.rest());
     choosable(this.result, (k) => { const word = this.#flat[k]; onChoose(Number(word.dataset.s), word.word); });
-    for (const type of ["pointerover", "focusin"]) this.result.addEventListener(type, (event) => { if (at(event)) go(at(event)); });
+    for (const type of ["pointerover", "focusin"]) this.result.addEventListener(type, (event) => {
+      if (at(event)) go(at(event));
+    });
     for (const type of ["pointerleave", "focusout"]) this.result.addEventListener(type, () => this.rest());
-    const below = ({ clientX, clientY }) => document.elementsFromPoint(clientX, clientY).find((node) => node.matches("#mirror .word"));
-    this.box.addEventListener("pointermove", (event) => { const word = below(event); word ? this.pointSource(Number(word.dataset.s), word.word) : this.rest(); });
-    this.box.addEventListener("click", (event) => { const word = below(event); if (word) this.pointSource(Number(word.dataset.s), word.word); });
+    const below = ({ clientX, clientY }) => document.elementsFromPoint(clientX, clientY)
+      .find((node) => node.matches("#mirror .word"));
+    this.box.addEventListener("pointermove", (event) => {
+      const word = below(event);
+      word ? this.pointSource(Number(word.dataset.s), word.word) : this.rest();
+    });
+    this.box.addEventListener("click", (event) => {
+      const word = below(event);
+      if (word) this.pointSource(Number(word.dataset.s), word.word);
+    });
     this.box.addEventListener("pointerleave", ({ pointerType }) => { if (pointerType !== "touch") this.rest(); });
     find("copy").addEventListener("click", () => this.#copied(this.#answer.text));
     this.#speech();
@@ -86,8 +99,13 @@ export class Translator {
     if (!answer) { this.#target = []; this.typed(); return result.replaceChildren(); }
     const words = [[], []];
     answer.sentences.forEach((s, k) => {
-      const units = [sources(s, HOW).filter((unit) => !unit.end), targets(s, HOW)], mark = marks(s, HOW), place = [answer.places[k].source, answer.places[k].target];
-      units.forEach((list, side) => { if (place[side] >= 0) list.forEach((unit, i) => words[side].push({ start: place[side] + unit.start, stop: place[side] + unit.stop, s: k, k: i, mark: side ? mark(unit, i) : null })); });
+      const units = [sources(s, HOW).filter((unit) => !unit.end), targets(s, HOW)], mark = marks(s, HOW),
+        place = [answer.places[k].source, answer.places[k].target];
+      units.forEach((list, side) => {
+        if (place[side] >= 0)
+          list.forEach((unit, i) => words[side].push({ start: place[side] + unit.start, stop: place[side] + unit.stop,
+          s: k, k: i, mark: side ? mark(unit, i) : null }));
+      });
     });
     const made = [fill(this.mirror, answer.of, words[0]), fill(result, answer.text, words[1])];
     this.mirror.append("\n");
@@ -105,11 +123,16 @@ export class Translator {
   }
   /* Sentence by sentence, the words that a warning is about. */
   #warn(answer) {
-    const warnings = answer.warnings.filter(({ code }) => code in SAYS), all = warnings.map((warning) => SAYS[warning.code](warning));
+    const warnings = answer.warnings.filter(({ code }) => code in SAYS),
+      all = warnings.map((warning) => SAYS[warning.code](warning));
     const list = warnings.map((warning, k) => {
       const says = all[k], nodes = this.#concerned(answer, warning);
-      for (const node of nodes) { node.classList.add("warned"); node.title = [node.title, says].filter(Boolean).join(" "); }
-      const which = nodes.length && all.indexOf(says) !== all.lastIndexOf(says) ? ` (${t("Sentence {0} of {1}", Number(nodes[0].dataset.s) + 1, answer.sentences.length)})` : "";
+      for (const node of nodes) {
+        node.classList.add("warned");
+        node.title = [node.title, says].filter(Boolean).join(" ");
+      }
+      const which = nodes.length && all.indexOf(says) !== all.lastIndexOf(says)
+        ? ` (${t("Sentence {0} of {1}", Number(nodes[0].dataset.s) + 1, answer.sentences.length)})` : "";
       return el("li", {}, nodes.length ? button(says + which, () => nodes[0].focus()) : says);
     });
     find("warnings").hidden = !list.length;
@@ -118,10 +141,14 @@ export class Translator {
   #concerned(answer, { code, target, words, place: [from, to], first, count: many }) {
     const within = this.#target.slice(first, first + many), all = within.flat().filter(Boolean);
     if (code === "numbers") {
-      const text = answer.text.slice(from, to), nodes = all.filter((node) => target.some((one) => one.includes(node.textContent) || node.textContent.includes(one)));
+      const text = answer.text.slice(from, to),
+        nodes = all.filter((node) => target.some((one) => one.includes(node.textContent)
+        || node.textContent.includes(one)));
       return text && nodes.length ? nodes : [];
     }
-    if (words || code === "doubtful") return all.filter((node) => words?.some((word) => node.start < from + word.end_utf16 && from + word.start_utf16 < node.stop));
+    if (words || code === "doubtful")
+      return all.filter((node) => words?.some((word) => node.start < from + word.end_utf16
+      && from + word.start_utf16 < node.stop));
     return code === "shortened" ? all.slice(-3) : all;
   }
 
@@ -143,14 +170,20 @@ export class Translator {
 
   /* ---- speech, where the browser has a voice ---- */
 
-  #voice(lang) { return lang && window.speechSynthesis?.getVoices().find((voice) => voice.lang.split(/[-_]/)[0] === lang.split("-")[0]); }
+  #voice(lang) {
+    return lang && window.speechSynthesis?.getVoices()
+      .find((voice) => voice.lang.split(/[-_]/)[0] === lang.split("-")[0]);
+  }
   #listening() {
     find("listen").hidden = !this.#answer || !this.#voice(this.result.lang);
     find("listen-source").hidden = !this.box.value || !this.#voice(this.box.lang);
   }
   #speech() {
     window.speechSynthesis?.addEventListener?.("voiceschanged", () => this.#listening());
-    const read = (text, lang) => { speechSynthesis.cancel(); speechSynthesis.speak(Object.assign(new SpeechSynthesisUtterance(text), { voice: this.#voice(lang), lang })); };
+    const read = (text, lang) => {
+      speechSynthesis.cancel();
+      speechSynthesis.speak(Object.assign(new SpeechSynthesisUtterance(text), { voice: this.#voice(lang), lang }));
+    };
     find("listen").addEventListener("click", () => read(this.#answer.text, this.result.lang));
     find("listen-source").addEventListener("click", () => read(this.box.value, this.box.lang));
   }
@@ -159,17 +192,23 @@ export class Translator {
 /* ---- languages ---- */
 
 /* Languages that people ask for and that this server may not have: they are in the list, which says how to get one. */
-const MORE = "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh".split(" ");
+const MORE =
+  "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh".split(" ");
 const byName = (codes) => [...new Set(codes)].sort((a, b) => languageName(a).localeCompare(languageName(b)));
 const options = (codes) => byName(codes).map((code) => el("option", { value: code }, languageName(code)));
 
-/* Fills the lists for a source and a target. others: [{value, label}], further targets: the models that do not translate. */
+/* Fills the lists for a source and a target. others: [{value, label}], further targets: the models that do not
+ * translate. */
 export function languageLists(languages, { source, target, auto, detected }, others) {
-  const known = languages.map(({ code }) => code), reach = languages.find(({ code }) => code === source)?.targets ?? [], from = find("from"), to = find("to");
-  from.replaceChildren(el("option", { value: "auto" }, auto && detected ? t("Detected: {0}", languageName(detected)) : t("Detect language")), ...options(known),
+  const known = languages.map(({ code }) => code), reach = languages.find(({ code }) => code === source)?.targets ?? [],
+    from = find("from"), to = find("to");
+  from.replaceChildren(el("option", { value: "auto" }, auto && detected ? t("Detected: {0}", languageName(detected))
+    : t("Detect language")), ...options(known),
     el("optgroup", { label: t("Not installed") }, options(MORE.filter((code) => !known.includes(code)))));
-  to.replaceChildren(...options(auto ? languages.flatMap(({ targets: all }) => all) : reach), ...others.map(({ value, label }) => el("option", { value }, label)));
-  const rest = [...known, ...MORE].filter((code) => code !== source && ![...to.options].some(({ value }) => value === code));
+  to.replaceChildren(...options(auto ? languages.flatMap(({ targets: all }) => all) : reach),
+    ...others.map(({ value, label }) => el("option", { value }, label)));
+  const rest = [...known, ...MORE].filter((code) => code !== source
+    && ![...to.options].some(({ value }) => value === code));
   to.append(el("optgroup", { label: t("Not installed") }, options(rest)));
   from.value = auto ? "auto" : source;
   to.value = target;
@@ -178,6 +217,8 @@ export function languageLists(languages, { source, target, auto, detected }, oth
 /* There is no model for these languages: how to get one. */
 export function missing(source, target) {
   const command = `alignd get ${source}-${target}`;
-  return el("div", { class: "state", id: "missing" }, el("strong", {}, t("No model here translates {0} to {1}.", languageName(source), languageName(target))),
-    el("p", {}, t("Whoever runs this server can get one, if there is one to get:")), el("pre", { tabindex: 0 }, command), button(t("Copy"), () => copy(command)));
+  return el("div", { class: "state", id: "missing" },
+    el("strong", {}, t("No model here translates {0} to {1}.", languageName(source), languageName(target))),
+    el("p", {}, t("Whoever runs this server can get one, if there is one to get:")),
+      el("pre", { tabindex: 0 }, command), button(t("Copy"), () => copy(command)));
 }

@@ -33,20 +33,28 @@ function countDown(seconds, act) {
 /* Asks for the key of the server, and then does it. */
 function askKey(act) {
   const key = el("input", { type: "password", id: "key", autocomplete: "off", required: true });
-  return el("form", { class: "again", onsubmit: (event) => { event.preventDefault(); useKey(key.value.trim()); act(); } }, el("label", {}, t("Key "), key), el("button", { class: "primary" }, t("Use it")));
+  return el("form", { class: "again", onsubmit: (event) => {
+    event.preventDefault();
+    useKey(key.value.trim());
+    act();
+  } }, el("label", {}, t("Key "), key), el("button", { class: "primary" }, t("Use it")));
 }
 
-/* Shows an error at a place; again: what tries once more. A busy server is asked again by itself, one out of reach when the network is back. */
+/* Shows an error at a place; again: what tries once more. A busy server is asked again by itself, one out of reach
+ * when the network is back. */
 export function fail(place, error, again) {
   const [title, advice] = WORDS[error.status] ?? ["", ""];
-  place.replaceChildren(el("strong", {}, title ? t(title) : sentence(error.message)), advice && el("span", {}, t(advice)));
+  place.replaceChildren(el("strong", {}, title ? t(title) : sentence(error.message)),
+    advice && el("span", {}, t(advice)));
   place.hidden = false;
   if (!again) return;
   if (error.status === 401 || error.status === 403) return place.append(askKey(again));
   const row = el("span", { class: "again" }, button(t("Try again"), again));
   place.append(row);
   if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retryAfter), again));
-  if (error.status === 0) addEventListener("online", () => { if (row.isConnected && row.checkVisibility()) again(); }, { once: true });
+  if (error.status === 0) addEventListener("online", () => {
+    if (row.isConnected && row.checkVisibility()) again();
+  }, { once: true });
 }
 
 /* The same, as a paragraph. */

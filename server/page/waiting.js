@@ -3,12 +3,15 @@ import { button, el, note } from "./dom.js";
 import { failure } from "./trouble.js";
 import { t } from "./say.js";
 
-/* Draws at a place what is found already, or what ask({signal, tell}) finds. Until then tell(done, all) moves a bar, and a button stops it; so does the end of the place itself.
- * draw(found) is not called after that. again(): asks once more. */
+/* Draws at a place what is found already, or what ask({signal, tell}) finds. Until then tell(done, all) moves a bar,
+ * and a button stops it; so does the end of the place itself. draw(found) is not called after that. again(): asks
+ * once more. */
 export async function waiting(place, { found, ask, draw, again }) {
   if (found) return draw(found);
-  const mine = new AbortController(), bar = el("progress", { max: 1, value: 0, "aria-label": t("Asked") }), said = el("span");
-  place.replaceChildren(el("div", { class: "again" }, bar, said, button(t("Cancel"), () => mine.abort(), { id: "cancel" })));
+  const mine = new AbortController(), bar = el("progress", { max: 1, value: 0, "aria-label": t("Asked") }),
+    said = el("span");
+  place.replaceChildren(el("div", { class: "again" }, bar, said,
+    button(t("Cancel"), () => mine.abort(), { id: "cancel" })));
   const leave = new MutationObserver(() => { if (!place.isConnected) mine.abort(); });
   leave.observe(document.getElementById("panel"), { childList: true });
   const tell = (done, all) => {
@@ -19,7 +22,8 @@ export async function waiting(place, { found, ask, draw, again }) {
     const answer = await ask({ signal: mine.signal, tell });
     if (!mine.signal.aborted) draw(answer);
   } catch (error) {
-    place.replaceChildren(mine.signal.aborted ? note(t("Cancelled. "), button(t("Ask again"), again, { id: "ask-again" })) : failure(error, again));
+    place.replaceChildren(mine.signal.aborted
+      ? note(t("Cancelled. "), button(t("Ask again"), again, { id: "ask-again" })) : failure(error, again));
   } finally {
     leave.disconnect();
   }

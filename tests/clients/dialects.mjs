@@ -1,4 +1,5 @@
-/* Clients of DeepL, Google and Microsoft against a daemon with the shipped models: node dialects.mjs ALIGND, from the top folder. */
+/* Clients of DeepL, Google and Microsoft against a daemon with the shipped models: node dialects.mjs ALIGND, from
+ * the top folder. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { createHash } from "node:crypto";
@@ -47,13 +48,17 @@ test("deepl-node translates", async () => {
   const many = await translator.translateText([sentence, "Où est la gare ?"], null, "en-US");
   assert.deepEqual(many.map((result) => result.detectedSourceLang), ["en", "fr"]);
   assert.equal(many[0].text, sentence);
-  const html = await translator.translateText("<p>I <b>like</b> snow.</p>", "en", "fr", { tagHandling: "html", splitSentences: "off" });
+  const html = await translator.translateText("<p>I <b>like</b> snow.</p>", "en", "fr",
+    { tagHandling: "html", splitSentences: "off" });
   assert.match(html.text, /^<p>.*<b>.+<\/b>.*<\/p>$/);
-  const xml = await translator.translateText("I <b>like</b> <x>snow shoes</x>.", "en", "fr", { tagHandling: "xml", ignoreTags: ["x"] });
+  const xml = await translator.translateText("I <b>like</b> <x>snow shoes</x>.", "en", "fr",
+    { tagHandling: "xml", ignoreTags: ["x"] });
   assert.match(xml.text, /<b>.+<\/b>.*<x>snow shoes<\/x>/);
   await assert.rejects(translator.translateText("<b>", "en", "fr", { tagHandling: "xml" }), /line 1, column 4/);
-  await translator.translateText(sentence, "en", "fr", { formality: "prefer_more", preserveFormatting: true, context: "travel" });
-  await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }), /formality must be default/);
+  await translator.translateText(sentence, "en", "fr",
+    { formality: "prefer_more", preserveFormatting: true, context: "travel" });
+  await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }),
+    /formality must be default/);
   await assert.rejects(translator.translateText(sentence, "en", "zz"), /not supported/);
 });
 
@@ -93,7 +98,8 @@ test("deepl-node makes, lists, uses and deletes glossaries", async () => {
   const text = (await translator.translateText("I like snow.", "en", "fr", { glossary: made })).text;
   assert.match(text, /poudreuse/);
   assert.match((await translator.translateText(sentence, "en", "fr", { glossary: made.glossaryId })).text, /halte/);
-  const html = await translator.translateText("<p>I like <b>snow</b>.</p>", "en", "fr", { glossary: made, tagHandling: "html" });
+  const html = await translator.translateText("<p>I like <b>snow</b>.</p>", "en", "fr",
+    { glossary: made, tagHandling: "html" });
   assert.match(html.text, /<b>.*poudreuse.*<\/b>/);
   const file = join(folder, "glossary.csv");
   writeFileSync(file, 'snow,"neige, glace"\nice,verglas,en,fr\n');
@@ -101,7 +107,8 @@ test("deepl-node makes, lists, uses and deletes glossaries", async () => {
   assert.equal(csv.entryCount, 2);
   const pairs = await translator.getGlossaryLanguagePairs();
   assert.deepEqual(pairs.map((pair) => `${pair.sourceLang}-${pair.targetLang}`).sort(), ["en-fr", "fr-en"]);
-  await assert.rejects(translator.translateText(sentence, "fr", "en-US", { glossary: made }), /No dictionary found for language pair/);
+  await assert.rejects(translator.translateText(sentence, "fr", "en-US", { glossary: made }),
+    /No dictionary found for language pair/);
   await translator.deleteGlossary(made);
   await translator.deleteGlossary(csv.glossaryId);
   assert.deepEqual(await translator.listGlossaries(), []);
@@ -117,16 +124,20 @@ test("deepl-node keeps multilingual glossaries", async () => {
     ({ sourceLangCode, targetLangCode, entries: new deepl.GlossaryEntries({ entries }) });
   const made = await client.createMultilingualGlossary("winter",
     [dictionary("en", "fr", { snow: "poudreuse" }), dictionary("fr", "en", { neige: "powder", glace: "ice" })]);
-  assert.deepEqual(made.dictionaries.map((one) => [one.sourceLangCode, one.targetLangCode, one.entryCount]), [["en", "fr", 1], ["fr", "en", 2]]);
+  assert.deepEqual(made.dictionaries.map((one) => [one.sourceLangCode, one.targetLangCode, one.entryCount]),
+    [["en", "fr", 1], ["fr", "en", 2]]);
   assert.deepEqual(await client.listMultilingualGlossaries(), [made]);
   assert.deepEqual(await client.getMultilingualGlossary(made.glossaryId), made);
-  assert.match((await client.translateText("I like snow.", "en", "fr", { glossary: made.glossaryId })).text, /poudreuse/);
-  assert.match((await client.translateText("J'aime la neige.", "fr", "en-US", { glossary: made.glossaryId })).text, /powder/);
+  assert.match((await client.translateText("I like snow.", "en", "fr", { glossary: made.glossaryId })).text,
+    /poudreuse/);
+  assert.match((await client.translateText("J'aime la neige.", "fr", "en-US", { glossary: made.glossaryId })).text,
+    /powder/);
   const changed = await client.updateMultilingualGlossaryDictionary(made, dictionary("en", "fr", { ice: "verglas" }));
   assert.deepEqual(changed.dictionaries.map((one) => one.entryCount).sort(), [2, 2]);
   const entries = await client.getMultilingualGlossaryDictionaryEntries(made, "en", "fr");
   assert.deepEqual(entries.entries.entries(), { snow: "poudreuse", ice: "verglas" });
-  assert.equal((await client.replaceMultilingualGlossaryDictionary(made, dictionary("en", "fr", { a: "b" }))).entryCount, 1);
+  assert.equal((await client.replaceMultilingualGlossaryDictionary(made, dictionary("en", "fr", { a: "b" })))
+    .entryCount, 1);
   assert.equal((await client.updateMultilingualGlossaryName(made, "cold")).name, "cold");
   await client.deleteMultilingualGlossaryDictionary(made, "fr", "en");
   assert.equal((await client.getMultilingualGlossary(made.glossaryId)).dictionaries.length, 1);
@@ -142,7 +153,8 @@ test("deepl-node translates documents", async () => {
   const status = await translator.translateDocument(input, output, "en", "fr");
   assert.equal(status.billedCharacters, sentence.length);
   assert.equal(readFileSync(output, "utf8"), `${expected}\n`);
-  const handle = await translator.uploadDocument(Buffer.from("{oops"), "en", "fr", { filename: "a.json" }).catch((error) => error);
+  const handle = await translator.uploadDocument(Buffer.from("{oops"), "en", "fr", { filename: "a.json" })
+    .catch((error) => error);
   assert.match(handle.message, /line 1, column 2/);
   const wrong = { documentId: "0".repeat(32), documentKey: "0".repeat(32) };
   await assert.rejects(translator.getDocumentStatus(wrong), /Not found/);
@@ -171,7 +183,8 @@ test("@google-cloud/translate", async () => {
   assert.match(html, /<b>.+<\/b>/);
   assert.equal((await client.detect("Où est la gare ?"))[0].language, "fr");
   assert.deepEqual((await client.getLanguages())[0], [{ code: "en", name: "English" }, { code: "fr", name: "French" }]);
-  await assert.rejects(client.translate(sentence, "zz"), (error) => error.code === 400 && /not supported/.test(error.message));
+  await assert.rejects(client.translate(sentence, "zz"), (error) => error.code === 400
+    && /not supported/.test(error.message));
   const stranger = new Translate({ key: "other", maxRetries: 0, autoRetry: false });
   await assert.rejects(stranger.translate(sentence, "fr"), (error) => error.code === 403);
 });
@@ -179,7 +192,8 @@ test("@google-cloud/translate", async () => {
 /* ---- @azure-rest/ai-translation-text ---- */
 
 const azure = (credential) =>
-  require("@azure-rest/ai-translation-text").default(url, credential, { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+  require("@azure-rest/ai-translation-text").default(url, credential,
+    { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
 
 test("@azure-rest/ai-translation-text", async () => {
   const client = azure({ key, region: "here" });
@@ -191,14 +205,16 @@ test("@azure-rest/ai-translation-text", async () => {
   assert.equal(reply.body[0].translations[0].text, expected);
   assert.deepEqual(reply.body[1].translations.map((translation) => translation.to), ["fr", "en"]);
   assert.deepEqual(reply.body.map((text) => text.detectedLanguage.language), ["en", "fr"]);
-  const sentences = await client.path("/breaksentence").post({ body: [{ text: "It snows. I like it." }], queryParameters: { language: "en" } });
+  const sentences = await client.path("/breaksentence")
+    .post({ body: [{ text: "It snows. I like it." }], queryParameters: { language: "en" } });
   assert.deepEqual(sentences.body[0].sentLen, [10, 10]);
   const languages = await client.path("/languages").get();
   assert.equal(languages.body.translation.fr.nativeName, "français");
   const refused = await client.path("/translate").post({ body: [{ text: sentence }], queryParameters: { to: "zz" } });
   assert.equal(refused.status, "400");
   assert.equal(refused.body.error.code, 400036);
-  const stranger = await azure({ key: "other", region: "here" }).path("/translate").post({ body: [{ text: "x" }], queryParameters: { to: "fr" } });
+  const stranger = await azure({ key: "other", region: "here" }).path("/translate")
+    .post({ body: [{ text: "x" }], queryParameters: { to: "fr" } });
   assert.equal(stranger.status, "403");
 });
 
@@ -216,7 +232,8 @@ const aligned = (answer) =>
 test("proj spells the words that `words` aligns, on 200 sentences", async () => {
   const client = azure({ key, region: "here" });
   const lines = readFileSync("tests/bench/sentences.txt", "utf8").split("\n").filter((line) => line.trim() !== "");
-  const texts = Array.from({ length: 200 }, (_, i) => (i < lines.length ? lines[i] : `${lines[i % lines.length]} 🐕 ${lines[(i * 7) % lines.length]}`));
+  const texts = Array.from({ length: 200 },
+    (_, i) => (i < lines.length ? lines[i] : `${lines[i % lines.length]} 🐕 ${lines[(i * 7) % lines.length]}`));
   let pairs = 0;
   for (let i = 0; i < texts.length; i += 20) {
     const batch = texts.slice(i, i + 20);

@@ -1,5 +1,5 @@
-/* Translated documents, read by other programs: gettext's msgfmt and msgcmp, Python's gettext, xmllint with OASIS' schemas, and
- * readers of subtitles from npm. node documents.mjs ALIGND SCHEMAS, from the top folder. */
+/* Translated documents, read by other programs: gettext's msgfmt and msgcmp, Python's gettext, xmllint with OASIS'
+ * schemas, and readers of subtitles from npm. node documents.mjs ALIGND SCHEMAS, from the top folder. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -52,7 +52,8 @@ function keep(name, text) {
 
 /* {status, out, err} of a command. */
 function run(command, ...args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", env: { ...process.env, LC_ALL: "C.UTF-8" } });
+  const { status, stdout, stderr, error } = spawnSync(command, args,
+    { encoding: "utf8", env: { ...process.env, LC_ALL: "C.UTF-8" } });
   assert.equal(error, undefined);
   return { status, out: stdout, err: stderr };
 }
@@ -108,7 +109,8 @@ test("po: msgfmt finds every message translated, and programs show them", async 
 
 test("po: msgfmt would find what a translation does wrong", async () => {
   const { text } = await translateFile("app.po");
-  const wrong = [text.replace(/(msgstr\[1\] .*)%d/, "$1%s"), text.replace("charset=UTF-8", "charset=ASCII"), text.replace(/msgstr\[1\] .*\n/, "")];
+  const wrong = [text.replace(/(msgstr\[1\] .*)%d/, "$1%s"), text.replace("charset=UTF-8", "charset=ASCII"),
+    text.replace(/msgstr\[1\] .*\n/, "")];
   for (const damaged of wrong) {
     assert.notEqual(damaged, text);
     assert.notEqual(run("msgfmt", "-c", "-o", "/dev/null", keep("wrong.po", damaged)).status, 0);
@@ -134,7 +136,8 @@ for (const [language, count] of Object.entries(forms))
     const path = keep(`${language}.po`, out), mo = join(folder, `${language}.mo`);
     assert.equal(out.match(/^msgstr\[\d\] ".+"$/gm).length, count);
     const fuzzy = count > 2 ? ", 1 fuzzy translation" : "";
-    assert.match(succeed("msgfmt", "-c", "--statistics", "-o", mo, path).err, new RegExp(`${9 - (count > 2)} translated messages${fuzzy}\\.$`, "m"));
+    assert.match(succeed("msgfmt", "-c", "--statistics", "-o", mo, path).err,
+      new RegExp(`${9 - (count > 2)} translated messages${fuzzy}\\.$`, "m"));
     succeed("msgfmt", "-c", "--use-fuzzy", "-o", mo, path);
     const dogs = ["There is %d dog in the garden.", "There are %d dogs in the garden."];
     const [one, five] = show(mo, [1, 5].map((n) => ["ngettext", ...dogs, n]));
@@ -149,11 +152,15 @@ const number = (path, expression) => Number(xpath(path, `count(${expression})`))
 const element = (name) => `*[local-name()='${name}']`;
 /* Of the elements within those of this name: their names and identifiers. */
 const marks = (path, name) =>
-  [...xpath(path, `//${element(name)}`).matchAll(/<(\w+)(?=\s)[^>]*?\s(id|mid|startRef)="([^"]*)"/g)].map((found) => found.slice(1).join(" ")).sort();
+  [...xpath(path, `//${element(name)}`).matchAll(/<(\w+)(?=\s)[^>]*?\s(id|mid|startRef)="([^"]*)"/g)]
+    .map((found) => found.slice(1).join(" ")).sort();
 
 const xliffs = [
-  { name: "app-1.2.xlf", schema: "xliff-core-1.2-strict.xsd", targets: 5, made: "//*[local-name()='target' and @state='translated']", count: 4, language: "//@target-language" },
-  { name: "app-2.xlf", schema: "xliff-core-2.0.xsd", targets: 4, made: "//*[local-name()='segment' and @state='translated']/*[local-name()='target']", count: 3, language: "//@trgLang" },
+  { name: "app-1.2.xlf", schema: "xliff-core-1.2-strict.xsd", targets: 5,
+    made: "//*[local-name()='target' and @state='translated']", count: 4, language: "//@target-language" },
+  { name: "app-2.xlf", schema: "xliff-core-2.0.xsd", targets: 4,
+    made: "//*[local-name()='segment' and @state='translated']/*[local-name()='target']", count: 3,
+    language: "//@trgLang" },
 ];
 for (const { name, schema, targets, made, count, language } of xliffs) {
   const validate = (path) => run("xmllint", "--nonet", "--noout", "--schema", join(schemas, schema), path);
@@ -168,17 +175,21 @@ for (const { name, schema, targets, made, count, language } of xliffs) {
     assert.equal(xpath(path, `string((${made})[1])`), await translateText("Good morning."));
     assert.match(xpath(path, `//*[@id='done']`), /final"[\s\S]*>Oui, c'est fait</);
     assert.equal(number(path, `//*[@id='code']//${element("target")}`), 0);
-    for (const kept of ["source", "note", "seg-source", "data"]) assert.equal(xpath(path, `//${element(kept)}`), xpath(original, `//${element(kept)}`));
-    // inline elements of the sources, or of their segments, stand in the targets, too; none do in those that were there before
+    for (const kept of ["source", "note", "seg-source", "data"])
+      assert.equal(xpath(path, `//${element(kept)}`), xpath(original, `//${element(kept)}`));
+    // inline elements of the sources, or of their segments, stand in the targets, too; none do in those that were there
+    // before
     const inline = marks(original, "source").concat(marks(original, "seg-source"));
     assert.ok(inline.length > 2);
     assert.deepEqual(marks(path, "target"), inline.sort());
-    assert.equal(text.split("\n").length, source.split("\n").length + count - (source.match(/state="new"|<target><\/target>/g) ?? []).length);
+    assert.equal(text.split("\n").length,
+      source.split("\n").length + count - (source.match(/state="new"|<target><\/target>/g) ?? []).length);
   });
 
   test(`${name}: the schema would find what a target does wrong`, async () => {
     const { text } = await translateFile(name);
-    for (const damaged of [text.replace('state="translated"', 'state="perhaps"'), text.replace("</target>", "</target><target/>"), text.replace(/<target/, '<target id="1" idd="2"')]) {
+    for (const damaged of [text.replace('state="translated"', 'state="perhaps"'),
+      text.replace("</target>", "</target><target/>"), text.replace(/<target/, '<target id="1" idd="2"')]) {
       assert.notEqual(damaged, text);
       assert.notEqual(validate(keep("wrong.xlf", damaged)).status, 0);
     }

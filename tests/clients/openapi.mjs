@@ -1,5 +1,5 @@
-/* /openapi.json: a validator finds it right, a client made from it works, and replies are as it says: node openapi.mjs ALIGND, from
- * the top folder. */
+/* /openapi.json: a validator finds it right, a client made from it works, and replies are as it says: node
+ * openapi.mjs ALIGND, from the top folder. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import Ajv from "ajv";
 import assert from "node:assert/strict";
@@ -8,13 +8,15 @@ import openapi from "openapi-client-axios";
 import { startDaemon } from "./daemon.mjs";
 
 const program = process.argv[2] ?? "build/alignd";
-const all = ["tokens", "log_probs", "attention", "alignment", "words", "offsets", "entropy", "top_k", "beam", "timing", "eos"];
+const all = ["tokens", "log_probs", "attention", "alignment", "words", "offsets", "entropy", "top_k", "beam",
+  "timing", "eos"];
 let daemon, document, client;
 
 before(async () => {
   daemon = await startDaemon(program, ["weights/en-fr", "weights/fr-en"]);
   document = await (await fetch(`${daemon.url}/openapi.json`)).json();
-  const api = new openapi.OpenAPIClientAxios({ definition: structuredClone(document), axiosConfigDefaults: { baseURL: daemon.url, proxy: false } });
+  const api = new openapi.OpenAPIClientAxios({ definition: structuredClone(document),
+    axiosConfigDefaults: { baseURL: daemon.url, proxy: false } });
   client = await api.init();
 });
 
@@ -45,7 +47,8 @@ test("a client made from it translates and aligns", async () => {
   const libre = await client.translate(null, { q: "Snow is cold.", source: "en", target: "fr" });
   assert.ok(libre.data.translatedText.length > 0);
   assert.deepEqual((await client.models()).data.models.map((model) => model.name), ["en-fr", "fr-en"]);
-  await assert.rejects(client.translate(null, { text: "a", beam_size: 99 }), (error) => error.response.data.field === "beam_size");
+  await assert.rejects(client.translate(null, { text: "a", beam_size: 99 }),
+    (error) => error.response.data.field === "beam_size");
 });
 
 test("replies are as their schemas say", async () => {
@@ -69,10 +72,12 @@ test("replies are as their schemas say", async () => {
 
 test("bodies that are refused are wrong by their schemas, too", async () => {
   const check = validator();
-  const tried = [{ text: "a", beam_size: 33 }, { text: "a", strategy: "best" }, { text: 5 }, {}, { text: "a", include: ["x"] }, { text: "a", typo: 1 }];
+  const tried = [{ text: "a", beam_size: 33 }, { text: "a", strategy: "best" }, { text: 5 }, {},
+    { text: "a", include: ["x"] }, { text: "a", typo: 1 }];
   for (const body of tried) {
     assert.equal((await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify(body) })).status, 400);
     assert.throws(() => check("AttentionRequest", body));
   }
-  check("AttentionRequest", { text: ["a"], translation: ["b"], include: all, stream: false, force_attention: [{ step: 0, weights: [1] }] });
+  check("AttentionRequest", { text: ["a"], translation: ["b"], include: all, stream: false,
+    force_attention: [{ step: 0, weights: [1] }] });
 });

@@ -1,4 +1,5 @@
-/* LibreTranslate's clients from npm against a daemon with the shipped models: node run.mjs ALIGND, from the top folder. */
+/* LibreTranslate's clients from npm against a daemon with the shipped models: node run.mjs ALIGND, from the top
+ * folder. */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test, before, after } from "node:test";
@@ -13,7 +14,8 @@ let daemon, url, expected;
 before(async () => {
   daemon = await startDaemon(program, models);
   url = daemon.url;
-  const reply = await fetch(`${url}/translate`, { method: "POST", body: JSON.stringify({ text: sentence, model: "en-fr" }) });
+  const reply = await fetch(`${url}/translate`,
+    { method: "POST", body: JSON.stringify({ text: sentence, model: "en-fr" }) });
   expected = (await reply.json()).translations[0].text;
 });
 
@@ -23,7 +25,8 @@ test("libretranslate", async () => {
   const { translate } = require("libretranslate");
   assert.equal(await translate({ query: sentence, source: "en", target: "fr", apiurl: url }), expected);
   assert.equal(await translate({ query: sentence, target: "fr", apiurl: url }), expected); // source: auto
-  const [text] = await translate({ query: ["<b>Snow</b> is cold."], source: "en", target: "fr", format: "html", apiurl: url });
+  const [text] = await translate({ query: ["<b>Snow</b> is cold."], source: "en", target: "fr", format: "html",
+    apiurl: url });
   assert.match(text, /<b>.+<\/b>/);
   await assert.rejects(translate({ query: sentence, source: "en", target: "zz", apiurl: url }), TypeError);
 });

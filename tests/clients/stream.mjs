@@ -34,8 +34,10 @@ async function* events(response) {
 }
 
 test("tokens come one after the other and make up the text", async () => {
-  // long enough that a busy machine cannot bring it all in one piece; verbatim, since what has been sent is not corrected
-  const body = { text: "The children were playing in the snow behind the house. Où?", strategy: "greedy", min_length: 800, max_length: 800, verbatim: true };
+  // long enough that a busy machine cannot bring it all in one piece; verbatim, since what has been sent is not
+  // corrected
+  const body = { text: "The children were playing in the snow behind the house. Où?", strategy: "greedy",
+    min_length: 800, max_length: 800, verbatim: true };
   const response = await post({ ...body, stream: true });
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const texts = [];

@@ -1,5 +1,5 @@
-/* openapi-typescript makes types of /openapi.json, tsc --strict compiles ten typical calls with them (calls.mts), and they are made:
- * node typescript.mjs ALIGND, from the top folder. */
+/* openapi-typescript makes types of /openapi.json, tsc --strict compiles ten typical calls with them (calls.mts),
+ * and they are made: node typescript.mjs ALIGND, from the top folder. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -24,12 +24,14 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-const tool = (name, ...args) => run(process.execPath, [here(`node_modules/${name}`), ...args], { cwd: folder }).catch((error) => assert.fail(`${error.stdout}${error.stderr}`));
+const tool = (name, ...args) => run(process.execPath, [here(`node_modules/${name}`), ...args], { cwd: folder })
+  .catch((error) => assert.fail(`${error.stdout}${error.stderr}`));
 
 test("ten typical calls compile with types made from the document, and are answered", async () => {
   await writeFile(`${folder}/openapi.json`, await (await fetch(`${daemon.url}/openapi.json`)).text());
   await tool("openapi-typescript/bin/cli.js", "openapi.json", "--output", "api.d.ts");
-  await tool("typescript/bin/tsc", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "calls.mts");
+  await tool("typescript/bin/tsc", "--strict", "--module", "nodenext", "--target", "es2022", "--lib",
+    "es2022,dom,dom.iterable", "calls.mts");
   const { calls } = await import(pathToFileURL(`${folder}/calls.mjs`));
   assert.equal(await calls(daemon.url), 10);
 });

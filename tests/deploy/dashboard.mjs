@@ -1,22 +1,26 @@
-// node tests/deploy/dashboard.mjs
-// docker/grafana/dashboard.json is a dashboard by the schema that Grafana publishes (types, in the package @grafana/schema): no field is wrong
-// or unknown to it. Its panels have places of their own, what they show comes from the data source that is chosen, and each variable that
-// is used is there. First the compiler is shown faults, which it must find.
+// node tests/deploy/dashboard.mjs docker/grafana/dashboard.json is a dashboard by the schema that Grafana publishes
+// (types, in the package @grafana/schema): no field is wrong or unknown to it. Its panels have places of their own,
+// what they show comes from the data source that is chosen, and each variable that is used is there. First the compiler
+// is shown faults, which it must find.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const FOLDER = import.meta.dirname, COLUMNS = 24, BUILT_IN = new Set(["__rate_interval", "__interval", "__range", "__all"]);
-const TYPES = ["--noEmit", "--strict", "--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler", "--target", "es2022"];
+const FOLDER = import.meta.dirname, COLUMNS = 24,
+  BUILT_IN = new Set(["__rate_interval", "__interval", "__range", "__all"]);
+const TYPES = ["--noEmit", "--strict", "--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler",
+  "--target", "es2022"];
 
 // What the compiler says; nothing: it is one.
 function faults(dashboard) {
   const work = mkdtempSync(join(FOLDER, "node_modules/dashboard-"));
   try {
     const file = join(work, "dashboard.ts");
-    writeFileSync(file, `import type { Dashboard } from "@grafana/schema";\nexport const dashboard: Dashboard = ${JSON.stringify(dashboard, null, 1)};\n`);
-    return spawnSync(process.execPath, [join(FOLDER, "node_modules/typescript/bin/tsc"), ...TYPES, file], { encoding: "utf8" }).stdout;
+    writeFileSync(file,
+      `import type { Dashboard } from "@grafana/schema";\nexport const dashboard: Dashboard = ${JSON.stringify(dashboard, null, 1)};\n`);
+    return spawnSync(process.execPath, [join(FOLDER, "node_modules/typescript/bin/tsc"), ...TYPES, file],
+      { encoding: "utf8" }).stdout;
   } finally {
     rmSync(work, { recursive: true });
   }
@@ -30,7 +34,8 @@ function checkPlaces(panels) {
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length, "two panels with one id");
   panels.forEach(({ title, gridPos: place }, index) => {
     assert(place.x >= 0 && place.x + place.w <= COLUMNS, `${title}: beyond the last column`);
-    for (const other of panels.slice(0, index)) assert(!overlap(place, other.gridPos), `${title} lies on ${other.title}`);
+    for (const other of panels.slice(0, index))
+      assert(!overlap(place, other.gridPos), `${title} lies on ${other.title}`);
   });
 }
 
@@ -46,7 +51,8 @@ function checkVariables({ panels, templating }) {
 }
 
 const dashboard = JSON.parse(readFileSync("docker/grafana/dashboard.json", "utf8"));
-for (const wrong of [{ panels: [{ type: 1 }] }, { pannels: [] }, { templating: { list: [{ name: "a", type: "querry" }] } }]) {
+for (const wrong of [{ panels: [{ type: 1 }] }, { pannels: [] },
+  { templating: { list: [{ name: "a", type: "querry" }] } }]) {
   assert.notEqual(faults({ ...dashboard, ...wrong }), "", `taken for a dashboard: ${JSON.stringify(wrong)}`);
 }
 assert.equal(faults(dashboard), "");

@@ -1,7 +1,8 @@
-// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs ALIGND; the same of the folders in it, with the kinds that these add
-// Reads manifests, YAML documents, on standard input. Each must satisfy the schema that Kubernetes publishes for its kind (compiled in the
-// package kubernetes-models) and hold no field that the schema lacks. Together they must fit: labels, ports, settings, times; and the pods
-// must be as restricted as Kubernetes' Pod Security Standards ask. First the validator is shown faults, which it must find.
+// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs ALIGND; the same of the folders in it, with
+// the kinds that these add Reads manifests, YAML documents, on standard input. Each must satisfy the schema that
+// Kubernetes publishes for its kind (compiled in the package kubernetes-models) and hold no field that the schema
+// lacks. Together they must fit: labels, ports, settings, times; and the pods must be as restricted as Kubernetes' Pod
+// Security Standards ask. First the validator is shown faults, which it must find.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -52,7 +53,8 @@ function faults(manifest) {
   if (!validate) return [`${kind} is no kind known here`];
   const unread = new Set();
   const valid = validate(watched(manifest, "", unread));
-  const wrong = valid ? [] : validate.errors.map((error) => `${error.instancePath}: ${error.keyword} ${JSON.stringify(error.params)}`);
+  const wrong = valid ? []
+    : validate.errors.map((error) => `${error.instancePath}: ${error.keyword} ${JSON.stringify(error.params)}`);
   return [...wrong, ...[...unread].map((path) => `${path}: no such field`)];
 }
 
@@ -89,14 +91,16 @@ function checkRestricted(pod) {
   assert.deepEqual(container.securityContext.capabilities.drop, ["ALL"]);
   assert.equal(container.securityContext.readOnlyRootFilesystem, true);
   for (const key of ["hostNetwork", "hostPID", "hostIPC"]) assert.equal(pod[key], undefined, key);
-  for (const { name, ...kinds } of pod.volumes ?? []) assert.match(Object.keys(kinds).join(), /^(persistentVolumeClaim|emptyDir)$/, name);
+  for (const { name, ...kinds } of pod.volumes ?? [])
+    assert.match(Object.keys(kinds).join(), /^(persistentVolumeClaim|emptyDir)$/, name);
 }
 
 function checkTogether(manifests) {
   const of = (kind) => manifests.find((manifest) => manifest.kind === kind);
   const deployment = of("Deployment"), pod = deployment.spec.template, [container] = pod.spec.containers;
   const settings = of("ConfigMap");
-  const selected = (labels) => assert.deepEqual({ ...pod.metadata.labels, ...labels }, pod.metadata.labels, "a selector that selects nothing");
+  const selected = (labels) => assert.deepEqual({ ...pod.metadata.labels, ...labels }, pod.metadata.labels,
+    "a selector that selects nothing");
   const ports = container.ports.map((port) => port.name);
 
   selected(deployment.spec.selector.matchLabels);
@@ -108,24 +112,28 @@ function checkTogether(manifests) {
 
   for (const service of services) service.spec.ports.forEach((port) => assert(ports.includes(port.targetPort)));
   for (const rule of of("NetworkPolicy").spec.ingress) rule.ports.forEach((port) => assert(ports.includes(port.port)));
-  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) assert(ports.includes(container[probe].httpGet.port), probe);
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"])
+    assert(ports.includes(container[probe].httpGet.port), probe);
   assert.equal(container.livenessProbe.httpGet.path, "/health");
   assert.equal(container.readinessProbe.httpGet.path, "/ready");
 
   const target = of("HorizontalPodAutoscaler").spec.scaleTargetRef;
-  assert.deepEqual([target.apiVersion, target.kind, target.name], [deployment.apiVersion, "Deployment", deployment.metadata.name]);
+  assert.deepEqual([target.apiVersion, target.kind, target.name],
+    [deployment.apiVersion, "Deployment", deployment.metadata.name]);
   assert.equal(deployment.spec.replicas, undefined, "replicas would be set back by each apply");
   assert.equal(container.envFrom[0].configMapRef.name, settings.metadata.name);
   assert.match(container.image, /^alignd:\d/);
 
-  const preStop = Number(container.lifecycle.preStop.exec.command.at(-1)), grace = Number(settings.data.ALIGND_GRACE_MS) / 1000;
+  const preStop = Number(container.lifecycle.preStop.exec.command.at(-1)),
+    grace = Number(settings.data.ALIGND_GRACE_MS) / 1000;
   assert(pod.spec.terminationGracePeriodSeconds >= preStop + grace + 5, "a drain would be killed");
 }
 
-// What an overlay adds must meet what is there: the Ingress and the ServiceMonitor a Service and its port, a volume the place where the
-// models are looked for, which nobody writes.
+// What an overlay adds must meet what is there: the Ingress and the ServiceMonitor a Service and its port, a volume the
+// place where the models are looked for, which nobody writes.
 function checkOverlay(manifests) {
-  const of = (kind) => manifests.find((manifest) => manifest.kind === kind), services = manifests.filter((manifest) => manifest.kind === "Service");
+  const of = (kind) => manifests.find((manifest) => manifest.kind === kind),
+    services = manifests.filter((manifest) => manifest.kind === "Service");
   const has = (service, port) => service.spec.ports.some(({ name }) => name === port);
   for (const rule of of("Ingress")?.spec.rules ?? []) {
     for (const { backend } of rule.http.paths) {
@@ -136,25 +144,30 @@ function checkOverlay(manifests) {
   }
   const monitor = of("ServiceMonitor")?.spec;
   if (monitor) {
-    const meant = services.filter(({ metadata }) => Object.entries(monitor.selector.matchLabels).every(([key, value]) => metadata.labels[key] === value));
+    const meant = services.filter(({ metadata }) => Object.entries(monitor.selector.matchLabels)
+      .every(([key, value]) => metadata.labels[key] === value));
     assert.equal(meant.length, 1, "one Service is meant");
     for (const { port, path } of monitor.endpoints) assert(has(meant[0], port) && path === "/metrics");
   }
   const { containers: [container], volumes = [] } = of("Deployment").spec.template.spec;
   assert.deepEqual((container.volumeMounts ?? []).map(({ name }) => name), volumes.map(({ name }) => name));
-  for (const mount of container.volumeMounts ?? []) assert(mount.readOnly && of("ConfigMap").data.ALIGND_MODELS === mount.mountPath);
+  for (const mount of container.volumeMounts ?? [])
+    assert(mount.readOnly && of("ConfigMap").data.ALIGND_MODELS === mount.mountPath);
 }
 
-// Runs the pods' script in a folder, with the program in place of alignd that numbers lines: the shares are the whole, and a pod whose file
-// exists ends at once.
+// Runs the pods' script in a folder, with the program in place of alignd that numbers lines: the shares are the whole,
+// and a pod whose file exists ends at once.
 function checkScript(script, pods) {
-  const folder = mkdtempSync(join(tmpdir(), "alignd-job-")), source = Array.from({ length: 100 }, (_, i) => `line ${i}\n`).join("");
+  const folder = mkdtempSync(join(tmpdir(), "alignd-job-")),
+    source = Array.from({ length: 100 }, (_, i) => `line ${i}\n`).join("");
   for (const name of ["corpus", "share"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "corpus/source.txt"), source);
-  writeFileSync(join(folder, "alignd"), '#!/bin/sh\n[ "$1 $2" = "translate --output" ] && cat >"$3"\n', { mode: 0o755 });
+  writeFileSync(join(folder, "alignd"), '#!/bin/sh\n[ "$1 $2" = "translate --output" ] && cat >"$3"\n',
+    { mode: 0o755 });
   const run = (index) => execFileSync("/bin/sh", ["-ec", script.replaceAll(/\/(?=corpus|share)/g, `${folder}/`)],
     { env: { PATH: `${folder}:${process.env.PATH}`, JOB_COMPLETION_INDEX: String(index) } });
-  const parts = () => Array.from({ length: pods }, (_, i) => readFileSync(join(folder, `corpus/part-${i}.txt`), "utf8")).join("");
+  const parts = () => Array.from({ length: pods }, (_, i) => readFileSync(join(folder, `corpus/part-${i}.txt`), "utf8"))
+    .join("");
   for (let i = 0; i < pods; i++) run(i);
   assert.equal(parts(), source, "the shares are not the source");
   writeFileSync(join(folder, "corpus/part-0.txt"), "done\n");
@@ -179,7 +192,8 @@ function checkJob({ spec }) {
 // Each setting must be an option of alignd's.
 function checkSettings(settings, alignd) {
   const help = execFileSync(alignd, ["--help"], { encoding: "utf8" });
-  for (const name of Object.keys(settings.data)) assert(help.includes(`[${name};`) || help.includes(`[${name}]`), `alignd has no ${name}`);
+  for (const name of Object.keys(settings.data))
+    assert(help.includes(`[${name};`) || help.includes(`[${name}]`), `alignd has no ${name}`);
 }
 
 const manifests = parseAllDocuments(readFileSync(0, "utf8")).map((document) => {
@@ -193,7 +207,8 @@ for (const manifest of manifests) {
   for (const fault of found) console.error(`${manifest.kind}${fault}`);
   if (found.length > 0) process.exit(1);
 }
-const [alignd, ...added] = process.argv.slice(2), expected = job ? ["Job"] : [...Object.keys(SCHEMAS).map((kind) => kind.split(" ")[1]), ...added];
+const [alignd, ...added] = process.argv.slice(2), expected = job ? ["Job"]
+  : [...Object.keys(SCHEMAS).map((kind) => kind.split(" ")[1]), ...added];
 assert.deepEqual(manifests.map(({ kind }) => kind).sort(), expected.sort());
 checkRestricted((job ?? manifests.find((manifest) => manifest.kind === "Deployment")).spec.template.spec);
 if (job) {
@@ -203,7 +218,8 @@ if (job) {
   checkOverlay(manifests);
   const settings = manifests.find((manifest) => manifest.kind === "ConfigMap");
   checkSettings(settings, alignd);
-  const { limits } = manifests.find((manifest) => manifest.kind === "Deployment").spec.template.spec.containers[0].resources;
+  const { limits } = manifests.find((manifest) => manifest.kind === "Deployment").spec.template.spec.containers[0]
+    .resources;
   checkMemory(alignd, { ...settings.data, ALIGND_WORKERS: limits.cpu }, limits.memory);
 }
 console.log(`${manifests.length} manifests are valid and fit together`);

@@ -54,6 +54,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , alignd, file] = process.argv;
   const defaults = (text) => String(text).replace(/\$\{[A-Z_]+:-([^}]*)\}/g, "$1");
   const service = parse(readFileSync(file, "utf-8")).services.alignd;
-  const settings = Object.fromEntries(Object.entries(service.environment).map(([name, text]) => [name, defaults(text)]));
+  const settings = Object.fromEntries(Object.entries(service.environment)
+    .map(([name, text]) => [name, defaults(text)]));
   checkMemory(alignd, settings, defaults(service.deploy.resources.limits.memory));
 }

@@ -1,5 +1,5 @@
-// node tests/deploy/queries.mjs ALIGND PROMTOOL
-// Each query of the alerts and of the dashboard must be one that Prometheus can read, on metrics that a running alignd has.
+// node tests/deploy/queries.mjs ALIGND PROMTOOL Each query of the alerts and of the dashboard must be one that
+// Prometheus can read, on metrics that a running alignd has.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,8 @@ const [alignd, promtool] = process.argv.slice(2);
 const OF_PROMETHEUS = new Set(["up"]);
 
 function queries() {
-  const alerts = parse(readFileSync("docker/alerts.yml", "utf8")).groups.flatMap((group) => group.rules.map((rule) => rule.expr));
+  const alerts = parse(readFileSync("docker/alerts.yml", "utf8"))
+    .groups.flatMap((group) => group.rules.map((rule) => rule.expr));
   const dashboard = JSON.parse(readFileSync("docker/grafana/dashboard.json", "utf8"));
   assert(dashboard.panels.length > 0);
   return [...alerts, ...dashboard.panels.flatMap((panel) => (panel.targets ?? []).map((target) => target.expr))];
@@ -20,7 +21,8 @@ function queries() {
 
 // A metric stands before a selector, a range, an operator or a parenthesis, and no label does.
 function metricsOf(query) {
-  const bare = query.replace(/\{[^}]*\}/g, "").replace(/\b(by|without)\s*\([^)]*\)/g, "").replace(/\[[^\]]*\]/g, "").replace(/\b(and|or|unless)\b/g, "");
+  const bare = query.replace(/\{[^}]*\}/g, "").replace(/\b(by|without)\s*\([^)]*\)/g, "").replace(/\[[^\]]*\]/g, "")
+    .replace(/\b(and|or|unless)\b/g, "");
   return [...bare.matchAll(/[a-z_]+(?!\w|\s*\()/g)].map((match) => match[0]);
 }
 
@@ -41,7 +43,8 @@ async function metricsOfDaemon() {
   try {
     await fetch(`${daemon.url}/translate`, { method: "POST", body: '{"text": "I am hungry."}' });
     const text = await (await fetch(`${daemon.url}/metrics`)).text();
-    return new Set(text.split("\n").filter((line) => line && !line.startsWith("#")).map((line) => line.match(/^\w+/)[0]));
+    return new Set(text.split("\n").filter((line) => line && !line.startsWith("#"))
+      .map((line) => line.match(/^\w+/)[0]));
   } finally {
     daemon.stop();
   }

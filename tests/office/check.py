@@ -201,9 +201,11 @@ WORD: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         ((f'<w:p><w:r><w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml" type="#_x0000_t202" '
           f'style="width:200pt;height:60pt"><v:textbox><w:txbxContent><w:p>{run("Bring warm clothes.")}</w:p></'
           f'w:txbxContent></v:textbox></v:shape></w:pict></w:r>{run("The box is beside the text.")}</w:p>'), []),
-    "formats": (f'<w:p>{run("The ")}{run("big", "<w:b/>")}{run(" dog sleeps in the ")}{run("small", "<w:i/>")}{run(" ")}'
-                f'{run("house", "<w:b/><w:color w:val=" + chr(34) + "FF0000" + chr(34) + "/>")}{run(" near the ")}'
-                f'{run("river", "<w:vertAlign w:val=" + chr(34) + "superscript" + chr(34) + "/>")}{run(".")}</w:p>', []),
+    "formats": (f'<w:p>{run("The ")}{run("big", "<w:b/>")}{run(" dog sleeps in the ")}{run("small", "<w:i/>")}'
+                f'{run(" ")}{run("house", "<w:b/><w:color w:val=" + chr(34) + "FF0000" + chr(34) + "/>")}'
+                f'{run(" near the ")}{run("river", "<w:vertAlign w:val=" + chr(34) + "superscript" + chr(34) + "/>")}'
+                f'{run(".")}</w:p>',
+                []),
 }
 
 

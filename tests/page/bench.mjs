@@ -1,4 +1,5 @@
-/* make bench-page: what the page costs, medians: node bench.mjs ALIGND, from the top folder, on a machine that has nothing else to do. */
+/* make bench-page: what the page costs, medians: node bench.mjs ALIGND, from the top folder, on a machine that has
+ * nothing else to do. */
 import { rmSync } from "node:fs";
 import { startDaemon } from "../clients/daemon.mjs";
 import { begin, end, link, program, translated, visit } from "./browser.mjs";
@@ -15,9 +16,11 @@ async function arrive() {
     await translated(page);
     found = await page.evaluate(() => {
       const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
-      const all = [...new Map(entries.map((entry) => [new URL(entry.name).pathname, entry])).values()].filter(({ name }) => /^\/(page\/.*)?$/.test(new URL(name).pathname));
+      const all = [...new Map(entries.map((entry) => [new URL(entry.name).pathname, entry])).values()]
+        .filter(({ name }) => /^\/(page\/.*)?$/.test(new URL(name).pathname));
       const sum = (name) => all.reduce((bytes, entry) => bytes + entry[name], 0);
-      return { paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, ready: performance.now(), files: all.length, plain: sum("decodedBodySize"), sent: sum("transferSize") };
+      return { paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, ready: performance.now(),
+        files: all.length, plain: sum("decodedBodySize"), sent: sum("transferSize") };
     });
   });
   return found;

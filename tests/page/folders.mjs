@@ -1,5 +1,6 @@
-/* Model folders for scripts that no shipped model writes: those of tests/golden with other words in their vocabularies. The weights stay made
- * up, and with them what is translated; tokens, offsets and attention are the daemon's. */
+/* Model folders for scripts that no shipped model writes: those of tests/golden with other words in their
+ * vocabularies. The weights stay made up, and with them what is translated; tokens, offsets and attention are the
+ * daemon's. */
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,16 +10,20 @@ const letters = /\p{L}/u;
 /* Lines with letters in them become these words, as many as there are. */
 function replaceWords(path, words) {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n"), left = [...new Set(words)];
-  writeFileSync(path, lines.map((line, id) => (id > 2 && letters.test(line) ? left.shift() ?? line : line)).join("\n") + "\n");
+  writeFileSync(path, lines.map((line, id) => (id > 2 && letters.test(line) ? left.shift() ?? line : line)).join("\n")
+    + "\n");
 }
 
 /* sides: [source, target], each { code, words }. Returns the folder. */
 export function scriptFolder(name, golden, [source, target]) {
   const folder = join(mkdtempSync(join(tmpdir(), "alignd-page-")), name), path = join(folder, "config.json");
   mkdirSync(folder);
-  for (const file of ["config.json", "model.safetensors", "source.vocab", "target.vocab"]) copyFileSync(join("tests/golden", golden, file), join(folder, file)); /* some are links, which stay as they are */
+  /* Some are links, which stay as they are. */
+  for (const file of ["config.json", "model.safetensors", "source.vocab", "target.vocab"])
+    copyFileSync(join("tests/golden", golden, file), join(folder, file));
   const config = JSON.parse(readFileSync(path, "utf8"));
-  writeFileSync(path, JSON.stringify({ ...config, name, source: source.code, target: target.code, limits: { max_source_tokens: 60, max_target_ratio: 1.5 } }));
+  writeFileSync(path, JSON.stringify({ ...config, name, source: source.code, target: target.code,
+    limits: { max_source_tokens: 60, max_target_ratio: 1.5 } }));
   replaceWords(join(folder, "source.vocab"), source.words);
   replaceWords(join(folder, "target.vocab"), target.words);
   return folder;
@@ -28,7 +33,8 @@ export function scriptFolder(name, golden, [source, target]) {
 export function renamedFolder(model, name, changes) {
   const folder = join(mkdtempSync(join(tmpdir(), "alignd-page-")), name);
   mkdirSync(folder);
-  for (const file of readdirSync(model)) if (!["config.json", "manifest.json"].includes(file)) symlinkSync(resolve(model, file), join(folder, file));
+  for (const file of readdirSync(model))
+    if (!["config.json", "manifest.json"].includes(file)) symlinkSync(resolve(model, file), join(folder, file));
   const config = JSON.parse(readFileSync(join(model, "config.json"), "utf8"));
   writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, name, ...changes }));
   return folder;
@@ -37,7 +43,9 @@ export function renamedFolder(model, name, changes) {
 /* Each word alone and behind each prefix. */
 const prefixed = (prefixes, words) => ["", ...prefixes].flatMap((prefix) => words.map((word) => prefix + word));
 
-export const hebrew = { code: "he", words: prefixed(["ו", "ה", "ב", "ל", "מ", "כ", "ש"], ["ילד", "משחק", "שלג", "ילדה", "קוראת", "ספר", "ישן", "ים", "בית", "גדול"]) };
-export const arabic = { code: "ar", words: prefixed(["و", "ف", "ال", "ب", "ل", "ك", "وال"], ["ولد", "يلعب", "ثلج", "بنت", "تقرأ", "كتاب", "قديم", "بحر", "بيت", "كبير"]) };
+export const hebrew = { code: "he", words: prefixed(["ו", "ה", "ב", "ל", "מ", "כ", "ש"],
+  ["ילד", "משחק", "שלג", "ילדה", "קוראת", "ספר", "ישן", "ים", "בית", "גדול"]) };
+export const arabic = { code: "ar", words: prefixed(["و", "ف", "ال", "ب", "ل", "ك", "وال"],
+  ["ولد", "يلعب", "ثلج", "بنت", "تقرأ", "كتاب", "قديم", "بحر", "بيت", "كبير"]) };
 export const chinese = { code: "zh", words: [..."我喜欢雪你在哪里他们去学校吃饭看书天气很好今晚想见老师和朋友一起走路回家的人是不大小多少上下左右中外东西南北"] };
 export const japanese = { code: "ja", words: [..."私は雪が好きです猫とい学校へ行ま日本語を話すあなたの家どこに本読むかるれさ見たくらそうもちよけこせ子水火木金土"] };

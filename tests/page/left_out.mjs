@@ -1,5 +1,6 @@
-/* Lists what the page calls left out, for judging by eye: node left_out.mjs ALIGND MODEL COUNT < TEXTS, one a line, from the top folder. Stops
- * after COUNT texts with a verdict. TAB-separated: word, its coverage, text, translation. The verdicts are the page's own: its modules run here. */
+/* Lists what the page calls left out, for judging by eye: node left_out.mjs ALIGND MODEL COUNT < TEXTS, one a line,
+ * from the top folder. Stops after COUNT texts with a verdict. TAB-separated: word, its coverage, text, translation.
+ * The verdicts are the page's own: its modules run here. */
 import { readFileSync } from "node:fs";
 import { startDaemon } from "../clients/daemon.mjs";
 
@@ -14,7 +15,9 @@ const name = (await (await ask(`${url}/models`)).json()).models[0].name;
 let found = 0;
 for (const text of texts) {
   const { sentences } = await decode({ text, model: name }), verdicts = [];
-  for (const s of sentences) verdicts.push(...(await leftOut(s, name, usualOf(s))).map(({ label, sum }) => [label, sum.toFixed(2), s.source_text, s.text].join("\t")));
+  for (const s of sentences)
+    verdicts.push(...(await leftOut(s, name, usualOf(s))).map(({ label, sum }) => [label, sum.toFixed(2), s.source_text,
+    s.text].join("\t")));
   if (verdicts.length) console.log(verdicts.join("\n"));
   found += verdicts.length > 0;
   if (found >= Number(count)) break;

@@ -1,11 +1,16 @@
-/* Pictures of texts of 8, 30, 80 and 250 words, at three widths, by day and by night: node lengths.mjs ALIGND FOLDER [WORDS...], from the top folder. */
+/* Pictures of texts of 8, 30, 80 and 250 words, at three widths, by day and by night: node lengths.mjs ALIGND FOLDER
+ * [WORDS...], from the top folder. */
 import { mkdirSync } from "node:fs";
 import { begin, end, translated, visit } from "./browser.mjs";
 
-const SENTENCES = ["The old man gave the children some bread.", "When they had finished eating, they went down to the river, where a small boat was waiting for them under the trees.",
-  "Nobody knew who had left it there, but it looked as if it had been painted in the morning.", "The water was cold and clear, and the wind came from the north.",
-  "My sister wanted to cross the river before dark, because our mother was waiting on the other side.", "We took what we needed, closed the door of the house and walked slowly through the garden.",
-  "It was the last day of the summer, and we all knew that school would begin again on Monday.", "Some of us were happy, others were sad, and my brother did not say a word."];
+const SENTENCES = ["The old man gave the children some bread.",
+  "When they had finished eating, they went down to the river, where a small boat was waiting for them under the trees.",
+  "Nobody knew who had left it there, but it looked as if it had been painted in the morning.",
+  "The water was cold and clear, and the wind came from the north.",
+  "My sister wanted to cross the river before dark, because our mother was waiting on the other side.",
+  "We took what we needed, closed the door of the house and walked slowly through the garden.",
+  "It was the last day of the summer, and we all knew that school would begin again on Monday.",
+    "Some of us were happy, others were sad, and my brother did not say a word."];
 /* So many words of them, as often as needed, with a paragraph after each four. */
 export function wordsOf(count) {
   const list = [];

@@ -7,26 +7,30 @@ import { program } from "./browser.mjs";
 
 const SIZE = 16;
 
-/* A model of random weights, whose translations are as long as their source: {folder, model, square(n)}, square(n) a link to n - 1 words, which
- * with their </s> have an n x n matrix. */
+/* A model of random weights, whose translations are as long as their source: {folder, model, square(n)}, square(n) a
+ * link to n - 1 words, which with their </s> have an n x n matrix. */
 export function randomModel() {
   const folder = mkdtempSync(join(tmpdir(), "alignd-page-")), model = join(folder, "random");
   const sizes = ["embedding", "hidden", "attention", "readout"].flatMap((name) => [`--${name}`, String(SIZE)]);
   execFileSync(join(dirname(program), "tests/bench/random_model"), [...sizes, "--vocabulary", "200", model]);
   const words = readFileSync(join(model, "source.txt"), "utf8").split(/\s+/);
-  return { folder, model, square: (n) => "#" + new URLSearchParams({ t: words.slice(0, n - 1).join(" "), words: 0, eos: 1 }) };
+  return { folder, model,
+    square: (n) => "#" + new URLSearchParams({ t: words.slice(0, n - 1).join(" "), words: 0, eos: 1 }) };
 }
 
 export const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
-/* A click on Translate, until the frame after the new map has been painted; less what the browser measured for the API's answer. */
+/* A click on Translate, until the frame after the new map has been painted; less what the browser measured for the
+ * API's answer. */
 const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
-  const find = () => document.querySelector("#map-view")?.shadowRoot.querySelector(".map"), old = find(), began = performance.now();
+  const find = () => document.querySelector("#map-view")?.shadowRoot.querySelector(".map"), old = find(),
+    began = performance.now();
   const watch = () => {
     const map = find();
     if (!map || map === old) return setTimeout(watch);
     requestAnimationFrame(() => setTimeout(async () => {
-      const drawn = performance.now(), answer = () => performance.getEntriesByType("resource").find((entry) => entry.startTime >= began && entry.name.endsWith("/translate"));
+      const drawn = performance.now(), answer = () => performance.getEntriesByType("resource")
+        .find((entry) => entry.startTime >= began && entry.name.endsWith("/translate"));
       while (!answer()) await new Promise((next) => setTimeout(next, 5)); /* the browser may note it later */
       resolve({ cells: map.dataset.cells, api: answer().duration, ms: drawn - began - answer().duration });
     }));
@@ -42,7 +46,8 @@ export async function measureMap(page, runs) {
   return { cells: found[0].cells, ms: median(found.map(({ ms }) => ms)), api_ms: median(found.map(({ api }) => api)) };
 }
 
-/* From a key that is pressed in a text of so many words, whose translation is there, to the frame that shows it: a median, in ms. */
+/* From a key that is pressed in a text of so many words, whose translation is there, to the frame that shows it: a
+ * median, in ms. */
 export const measureKey = (page, runs) => page.evaluate(async (count) => {
   const box = document.getElementById("text"), times = [];
   box.focus();
@@ -58,9 +63,11 @@ export const measureKey = (page, runs) => page.evaluate(async (count) => {
 
 /* From the pointer's coming upon a cell of the map to the frame that says what it holds: a median, in ms. */
 export const measurePointer = (page, runs) => page.evaluate(async (count) => {
-  const { shadowRoot } = document.querySelector("#map-view"), map = shadowRoot.querySelector(".map"), box = map.getBoundingClientRect(), { layout } = map, times = [];
+  const { shadowRoot } = document.querySelector("#map-view"), map = shadowRoot.querySelector(".map"),
+    box = map.getBoundingClientRect(), { layout } = map, times = [];
   for (let run = 0; run < count; run++) {
-    const began = performance.now(), cell = { clientX: box.x + layout.x(run) + layout.cell / 2, clientY: box.y + layout.y(run) + layout.cell / 2 };
+    const began = performance.now(), cell = { clientX: box.x + layout.x(run) + layout.cell / 2,
+      clientY: box.y + layout.y(run) + layout.cell / 2 };
     map.dispatchEvent(new PointerEvent("pointermove", cell));
     await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
     times.push(performance.now() - began);
@@ -71,11 +78,18 @@ export const measurePointer = (page, runs) => page.evaluate(async (count) => {
 /* 6 layers of 8 heads over 60 tokens, given to the view of heads; a click on one of their kinds, until the next frame:
  * {pictures, marked, ms}, a median. */
 export const measureHeads = (page, runs) => page.evaluate(async (count) => {
-  const N = 60, tokens = Array.from({ length: N }, (_, k) => `\u2581w${k}`), places = tokens.map((_, k) => ({ start_utf16: 4 * k, end_utf16: 4 * k + 3 })), words = tokens.map((_, k) => `w${k}`.padEnd(3)).join(" ");
-  const matrix = () => Array.from({ length: N }, () => { const row = Array.from({ length: N }, () => Math.random() ** 8), sum = row.reduce((a, b) => a + b); return row.map((w) => w / sum); });
+  const N = 60, tokens = Array.from({ length: N }, (_, k) => `\u2581w${k}`),
+    places = tokens.map((_, k) => ({ start_utf16: 4 * k, end_utf16: 4 * k + 3 })),
+    words = tokens.map((_, k) => `w${k}`.padEnd(3)).join(" ");
+  const matrix = () => Array.from({ length: N }, () => {
+    const row = Array.from({ length: N }, () => Math.random() ** 8), sum = row.reduce((a, b) => a + b);
+    return row.map((w) => w / sum);
+  });
   const all = () => Array.from({ length: 6 }, () => Array.from({ length: 8 }, matrix)), cross = all(), times = [];
   const view = document.getElementById("heads-view");
-  view.result = { sentences: [{ source_text: words, text: words, source_tokens: tokens, tokens, log_probs: tokens.map(() => -1), offsets: { source: places, target: places }, attention: cross[3][5], heads: { cross, encoder: all(), decoder: all() } }] };
+  view.result = { sentences: [{ source_text: words, text: words, source_tokens: tokens, tokens,
+    log_probs: tokens.map(() => -1), offsets: { source: places, target: places }, attention: cross[3][5],
+    heads: { cross, encoder: all(), decoder: all() } }] };
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   await frame();
   for (let run = 0; run < count; run++) {
@@ -86,5 +100,6 @@ export const measureHeads = (page, runs) => page.evaluate(async (count) => {
       times.push(performance.now() - began);
     }
   }
-  return { pictures: view.shadowRoot.querySelectorAll(".grid canvas").length, marked: view.shadowRoot.querySelector(".shown").id, ms: times.sort((a, b) => a - b)[times.length >> 1] };
+  return { pictures: view.shadowRoot.querySelectorAll(".grid canvas").length,
+    marked: view.shadowRoot.querySelector(".shown").id, ms: times.sort((a, b) => a - b)[times.length >> 1] };
 }, runs);

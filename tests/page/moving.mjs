@@ -1,5 +1,5 @@
-/* The README's moving picture of a question: node moving.mjs ALIGND OUT.webp, from the top folder. A sentence is typed, its translation appears,
- * words are pointed at. Needs img2webp. */
+/* The README's moving picture of a question: node moving.mjs ALIGND OUT.webp, from the top folder. A sentence is
+ * typed, its translation appears, words are pointed at. Needs img2webp. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,13 +33,17 @@ async function type(page, text) {
 /* Pictures of a page have no pointer; this one follows the mouse. */
 async function showPointer(page) {
   await page.evaluate(() => {
-    const pointer = document.createElementNS("http://www.w3.org/2000/svg", "svg"), arrow = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    for (const [name, value] of Object.entries({ width: 18, height: 26, viewBox: "0 0 18 26" })) pointer.setAttribute(name, value);
-    for (const [name, value] of Object.entries({ d: "M1 1v19l5-4 3 8 4-2-4-7h7z", fill: "#000", stroke: "#fff", "stroke-width": 1.5 })) arrow.setAttribute(name, value);
+    const pointer = document.createElementNS("http://www.w3.org/2000/svg", "svg"),
+      arrow = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    for (const [name, value] of Object.entries({ width: 18, height: 26, viewBox: "0 0 18 26" }))
+      pointer.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ d: "M1 1v19l5-4 3 8 4-2-4-7h7z", fill: "#000", stroke: "#fff",
+      "stroke-width": 1.5 })) arrow.setAttribute(name, value);
     Object.assign(pointer.style, { position: "fixed", pointerEvents: "none", zIndex: 9, left: "-99px" });
     pointer.append(arrow);
     document.body.append(pointer);
-    addEventListener("pointermove", ({ clientX, clientY }) => Object.assign(pointer.style, { left: `${clientX}px`, top: `${clientY}px` }), true);
+    addEventListener("pointermove",
+      ({ clientX, clientY }) => Object.assign(pointer.style, { left: `${clientX}px`, top: `${clientY}px` }), true);
   });
 }
 
@@ -63,5 +67,6 @@ await visit(link({ t: "" }), async (page) => {
   for (const word of ["livre", "perdu", "lui"]) at = await pointAt(page, at, word);
 }, { width: 820, height: 690 });
 await end();
-execFileSync("img2webp", ["-loop", "0", "-min_size", "-lossless", "-m", "6", ...frames, "-o", out], { stdio: ["ignore", "ignore", "inherit"] });
+execFileSync("img2webp", ["-loop", "0", "-min_size", "-lossless", "-m", "6", ...frames, "-o", out],
+  { stdio: ["ignore", "ignore", "inherit"] });
 rmSync(folder, { recursive: true });

@@ -1,5 +1,6 @@
-/* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the top folder. README as the
- * name: those of tests/page/screenshots (make pictures). TRANSFORMER in the environment: a model's folder, for the pictures of heads. */
+/* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the
+ * top folder. README as the name: those of tests/page/screenshots (make pictures). TRANSFORMER in the environment: a
+ * model's folder, for the pictures of heads. */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
@@ -8,27 +9,40 @@ import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
 
 const folder = process.argv[3] ?? "shots", only = process.argv.slice(4);
 const wait = (ms) => (page) => page.waitForTimeout(ms);
-const fulfil = (pattern, reply) => (page) => page.route(pattern, (route) => (reply ? route.fulfill(reply) : route.abort()));
+const fulfil = (pattern, reply) => (page) => page.route(pattern,
+  (route) => (reply ? route.fulfill(reply) : route.abort()));
 const busy = { status: 429, headers: { "Retry-After": "7" }, json: { error: "the queue is full", code: "queue_full" } };
-const loading = { status: 503, headers: { "Retry-After": "2" }, json: { error: "the models are still loading", code: "unavailable" } };
+const loading = { status: 503, headers: { "Retry-After": "2" },
+  json: { error: "the models are still loading", code: "unavailable" } };
 const failed = { status: 500, json: { error: "internal error, see the log for request 4f1c", code: "internal" } };
 
-const folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
+const folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]),
+  scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
 const scripts = await startDaemon(program, folders);
 const transformer = process.env.TRANSFORMER && (await startDaemon(program, [process.env.TRANSFORMER]));
-const heads = `#${new URLSearchParams({ v: "heads", t: "a man in a blue shirt is standing on a ladder cleaning a window ." })}`;
+const heads =
+  `#${new URLSearchParams({ v: "heads", t: "a man in a blue shirt is standing on a ladder cleaning a window ." })}`;
 const right = { t: "הילד משחק בשלג והילדה קוראת ספר.", m: "he-ar", s: "sample", seed: 1 };
 
 /* name: [hash, what is done before the picture, what is done before the page is loaded, daemon] */
 const shots = {
-  ...Object.fromEntries(views.map((view) => [view, [link({ v: view }), async (page) => { await translated(page); await wait(["beam", "compare"].includes(view) ? 900 : 150)(page); }]])),
+  ...Object.fromEntries(views.map((view) => [view, [link({ v: view }), async (page) => {
+    await translated(page);
+    await wait(["beam", "compare"].includes(view) ? 900 : 150)(page);
+  }]])),
   first: ["", translated],
   hover: [link({}), async (page) => { await translated(page); await target(page, "perdu").hover(); }],
   pinned: [link({}), async (page) => { await translated(page); await target(page, "livre").click(); }],
   subwords: [link({ words: 0, eos: 1 }), translated],
   lines: [link({ lines: 1 }), translated],
-  table: [link({}), async (page) => { await translated(page); await page.getByRole("button", { name: "Table" }).click(); }],
-  popover: [link({ v: "confidence" }), async (page) => { await translated(page); await page.locator(".step").nth(2).click(); }],
+  table: [link({}), async (page) => {
+    await translated(page);
+    await page.getByRole("button", { name: "Table" }).click();
+  }],
+  popover: [link({ v: "confidence" }), async (page) => {
+    await translated(page);
+    await page.locator(".step").nth(2).click();
+  }],
   question: [link({}), async (page) => {
     await translated(page);
     await page.locator(".target .unit").nth(4).click();
@@ -65,9 +79,11 @@ const shots = {
   loading: [link({}), wait(300), fulfil("**/models", loading)],
   overload: [link({}), wait(600), fulfil("**/translate", busy)],
   failed: [link({}), wait(600), fulfil("**/translate", failed)],
-  key: [link({}), wait(300), fulfil("**/translate", { status: 401, json: { error: "an API key is required", code: "unauthorized" } })],
+  key: [link({}), wait(300),
+    fulfil("**/translate", { status: 401, json: { error: "an API key is required", code: "unauthorized" } })],
   offline: [link({}), wait(300), fulfil("**/models")],
-  long: [link({ t: Array.from({ length: 80 }, (_, k) => "I have never been so happy in my life and".split(" ")[k % 10]).join(" "), words: 0 }), translated],
+  long: [link({ t: Array.from({ length: 80 }, (_, k) => "I have never been so happy in my life and".split(" ")[k % 10])
+    .join(" "), words: 0 }), translated],
 };
 
 /* Those of the README, [shot, file, width, height, theme]: what a first look sees, without scrolling. */
@@ -85,11 +101,13 @@ async function shoot(name, path, { width, height = width === 390 ? 844 : 900, th
 mkdirSync(folder, { recursive: true });
 await begin();
 if (only[0] === "README") {
-  for (const [name, file, width, height, theme] of readme) await shoot(name, `${folder}/${file}.png`, { width, height, theme, fullPage: false });
+  for (const [name, file, width, height, theme] of readme)
+    await shoot(name, `${folder}/${file}.png`, { width, height, theme, fullPage: false });
 } else {
   for (const name of only.length ? only : Object.keys(shots)) {
     for (const theme of ["light", "dark"]) {
-      for (const width of [390, 1024, 1600]) await shoot(name, `${folder}/${name}-${theme}-${width}.png`, { width, theme, fullPage: name !== "popover" });
+      for (const width of [390, 1024, 1600])
+        await shoot(name, `${folder}/${name}-${theme}-${width}.png`, { width, theme, fullPage: name !== "popover" });
     }
   }
 }

@@ -1,5 +1,6 @@
-/* Everybody reaches everything: axe finds nothing in any state of the page, at three widths, by day, by night and in forced colours, and no state
- * is wider than the page. One page is taken through all states of a server that answers, another through those of one that does not. */
+/* Everybody reaches everything: axe finds nothing in any state of the page, at three widths, by day, by night and in
+ * forced colours, and no state is wider than the page. One page is taken through all states of a server that
+ * answers, another through those of one that does not. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +10,8 @@ import { renamedFolder } from "./folders.mjs";
 import { fits, link, program, sentence, shipped, startAxe, translated, violations, visit, widen } from "./browser.mjs";
 
 const HEADS = "transformer-alignment-layer", WIDTHS = [390, 820, 1440], WIDER = [1024, 1600];
-const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "dark", forcedColors: "none" }, { colorScheme: "light", forcedColors: "active" }];
+const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "dark", forcedColors: "none" },
+  { colorScheme: "light", forcedColors: "active" }];
 
 let folder, daemon;
 before(async () => {
@@ -48,7 +50,8 @@ const score = async (page) => {
   await page.locator("#reference").fill("Elle lui a rendu son livre.");
   await page.getByRole("button", { name: "Score it" }).click();
 };
-const corpus = (page) => page.locator("#corpus-file").setInputFiles({ name: "one.tsv", mimeType: "text/plain", buffer: Buffer.from("Yes.\tOui.\n") });
+const corpus = (page) => page.locator("#corpus-file")
+  .setInputFiles({ name: "one.tsv", mimeType: "text/plain", buffer: Buffer.from("Yes.\tOui.\n") });
 const heads = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
 
 /* name: [the link's fields, what is done then..., or waited for]. */
@@ -103,7 +106,8 @@ test("axe: every state of a server that answers", () => visit("", async (page) =
   }
 }, { daemon, bypassCSP: true, expected: /400|413/ }));
 
-const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
+const refusal = (status, code, error, seconds) =>
+  ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
 /* name: [what the page waits with, how it is answered]; without an answer the server cannot be reached. */
 const REFUSED = {
   "no server": ["The server cannot be reached."],
@@ -113,7 +117,8 @@ const REFUSED = {
 const REFUSED_LATER = {
   busy: ["The server is busy.", refusal(429, "queue_full", "the queue is full", 600)],
   "too slow": ["That took longer than the server allows.", refusal(504, "deadline_exceeded", "the deadline passed")],
-  "an error": ["Internal error, see the log for request 4f1c.", refusal(500, "internal", "internal error, see the log for request 4f1c")],
+  "an error": ["Internal error, see the log for request 4f1c.",
+    refusal(500, "internal", "internal error, see the log for request 4f1c")],
   "the wrong key": ["The server does not accept this key.", refusal(403, "forbidden", "no such key")],
 };
 
@@ -141,5 +146,6 @@ test("axe: every state of a server that does not answer", () => {
       } else await page.getByRole("button", { name: "Try again" }).click();
       await refused(page, state);
     }
-  }, { bypassCSP: true, expected: /ERR_FAILED|503|401|429|504|500|403/, before: (page) => page.route("**/models", answer) });
+  }, { bypassCSP: true, expected: /ERR_FAILED|503|401|429|504|500|403/,
+    before: (page) => page.route("**/models", answer) });
 });

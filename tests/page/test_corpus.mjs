@@ -3,19 +3,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, hashOf, holds, link, saved, text, translated, violations, visit } from "./browser.mjs";
 
-const PAIRS = [["She gave him the book.", "Elle lui donna le livre."], ["Where is the train station?", "Où est le chien ?"], ["A boy plays in the snow.", "Un garçon joue."], ["Who wrote this letter?", ""]];
-const FILE = `\ufeff${PAIRS.slice(0, 2).map((pair) => pair.join("\t")).join("\r\n")}\r\n\r\n${PAIRS[2].join("\t")}\n${PAIRS[3][0]}\n${"snow ".repeat(200)}\n`;
+const PAIRS = [["She gave him the book.", "Elle lui donna le livre."], ["Where is the train station?",
+  "Où est le chien ?"], ["A boy plays in the snow.", "Un garçon joue."], ["Who wrote this letter?", ""]];
+const FILE =
+  `\ufeff${PAIRS.slice(0, 2).map((pair) => pair.join("\t")).join("\r\n")}\r\n\r\n${PAIRS[2].join("\t")}\n${PAIRS[3][0]}\n${"snow ".repeat(200)}\n`;
 const REFUSED = { expected: /413/ }; /* the last line, which is too long */
 const LINES = [1, 2, 4, 5, 6]; /* the third is blank */
-const give = (page, content, name = "pairs.tsv") => page.locator("#corpus-file").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
-const table = (page) => page.locator("#panel tbody tr").evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+const give = (page, content, name = "pairs.tsv") => page.locator("#corpus-file")
+  .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
+const table = (page) => page.locator("#panel tbody tr")
+  .evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
 const whole = async (page) => {
   await page.locator("#panel tbody tr").first().waitFor();
   await page.locator("#cancel").waitFor({ state: "detached" });
 };
 const order = async (page) => (await table(page)).map(([line]) => Number(line));
 
-test("corpus: pairs and texts alone, as the server scores them; a line that it refuses is refused alone", () => visit(link({ v: "corpus" }), async (page) => {
+test("corpus: pairs and texts alone, as the server scores them; a line that it refuses is refused alone",
+  () => visit(link({ v: "corpus" }), async (page) => {
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   await give(page, FILE);
   await whole(page);
@@ -23,9 +28,12 @@ test("corpus: pairs and texts alone, as the server scores them; a line that it r
   assert.deepEqual(rows.map(([line]) => Number(line)), LINES);
   const include = ["quality", "words"];
   for (const [k, [source, translation]] of PAIRS.entries()) {
-    const s = (await ask("/attention", { model: "en-fr", text: source, include, ...(translation && { translation }) })).results[0].sentences[0];
-    const quality = s.quality.sentence, percent = quality >= 0.1 ? `${Math.round(100 * quality)}%` : `${(100 * quality).toFixed(1)}%`;
-    assert.deepEqual(rows[k].slice(1, 5), [source, translation || s.text, s.score.toFixed(2).replace("-", "\u2212"), percent]);
+    const s = (await ask("/attention", { model: "en-fr", text: source, include, ...(translation && { translation }) }))
+      .results[0].sentences[0];
+    const quality = s.quality.sentence, percent = quality >= 0.1 ? `${Math.round(100 * quality)}%`
+      : `${(100 * quality).toFixed(1)}%`;
+    assert.deepEqual(rows[k].slice(1, 5), [source, translation || s.text, s.score.toFixed(2).replace("-", "\u2212"),
+      percent]);
     assert.equal(Number(rows[k][6]), source.split(" ").length);
   }
   assert.match(rows[4][2], /more than 128 tokens/);
@@ -36,7 +44,8 @@ test("corpus: pairs and texts alone, as the server scores them; a line that it r
   assert.deepEqual(await table(page), rows);
 }, REFUSED));
 
-test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn and asked about", () => visit(link({ v: "corpus" }), async (page) => {
+test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn and asked about",
+  () => visit(link({ v: "corpus" }), async (page) => {
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   await give(page, FILE);
   await whole(page);
@@ -74,7 +83,8 @@ test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn a
   await page.locator("#row-2").waitFor();
 }, REFUSED));
 
-test("corpus: a line of two sentences is asked about as a whole, until its text is translated anew", () => visit(link({ v: "corpus" }), async (page) => {
+test("corpus: a line of two sentences is asked about as a whole, until its text is translated anew",
+  () => visit(link({ v: "corpus" }), async (page) => {
   const [source, translation] = ["She left. He stayed.", "Elle s'en est all\u00e9e. Lui est rest\u00e9."];
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   await give(page, `${source}\t${translation}\n`);
@@ -91,12 +101,16 @@ test("corpus: a line of two sentences is asked about as a whole, until its text 
   await page.locator("#which", { hasText: "Sentence 1 of 2" }).waitFor();
 }));
 
-test("corpus: a file that is dropped; of a long one the first 1,000 lines, in batches; stopped, and asked again", () => visit(link({ v: "corpus" }), async (page) => {
+test("corpus: a file that is dropped; of a long one the first 1,000 lines, in batches; stopped, and asked again",
+  () => visit(link({ v: "corpus" }), async (page) => {
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   const sizes = [];
-  page.on("request", (request) => { if (request.url().endsWith("/attention")) sizes.push(request.postDataJSON().text.length); });
+  page.on("request", (request) => {
+    if (request.url().endsWith("/attention")) sizes.push(request.postDataJSON().text.length);
+  });
   let count = 0;
-  await page.route("**/attention", async (route) => { if (++count <= 2) await route.continue(); }); /* the third batch is never answered */
+  /* The third batch is never answered. */
+  await page.route("**/attention", async (route) => { if (++count <= 2) await route.continue(); });
   await page.locator(".drop").evaluate((zone) => {
     const data = new DataTransfer();
     data.items.add(new File(["Yes.\tOui.\n".repeat(1200)], "long.tsv"));
@@ -116,7 +130,8 @@ test("corpus: a file that is dropped; of a long one the first 1,000 lines, in ba
   assert.equal(sizes.reduce((sum, size) => sum + size) - 24, 1000); /* the batch that was stopped was asked twice */
 }, { expected: /ERR_FAILED|aborted/ }));
 
-test("corpus: no violations that axe finds, at 390 px, with a line opened", () => visit(link({ v: "corpus" }), async (page) => {
+test("corpus: no violations that axe finds, at 390 px, with a line opened",
+  () => visit(link({ v: "corpus" }), async (page) => {
   await translated(page);
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   assert.deepEqual(await violations(page), []);

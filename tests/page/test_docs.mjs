@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { text, violations, visit } from "./browser.mjs";
 
-test("docs: one operation at a time, found by its name; its request is sent and answered; low, and axe finds nothing", () => visit("docs", async (page) => {
+test("docs: one operation at a time, found by its name; its request is sent and answered; low, and axe finds nothing",
+  () => visit("docs", async (page) => {
   await page.locator("section.shown#translate form").waitFor();
   assert.equal(await page.locator("section:visible").count(), 1);
   await page.locator("#translate").getByRole("button", { name: "Send" }).click();
@@ -13,17 +14,20 @@ test("docs: one operation at a time, found by its name; its request is sent and 
   await page.locator("section.shown#languages").waitFor();
   await page.locator("#languages").getByRole("button", { name: "Send" }).click();
   await page.locator("#languages .reply", { hasText: /^200 [^]*"code": "en"/ }).waitFor();
-  assert.deepEqual((await violations(page)).filter((one) => !one.startsWith("heading-order")), []); /* the headings of what is not shown are missing */
+  /* The headings of what is not shown are missing. */
+  assert.deepEqual((await violations(page)).filter((one) => !one.startsWith("heading-order")), []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollHeight) < 6000);
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
-    assert.ok(await page.locator("nav").evaluate((nav) => nav.getBoundingClientRect().height <= innerHeight), `${width}: the list is higher than the window`);
+    assert.ok(await page.locator("nav").evaluate((nav) => nav.getBoundingClientRect().height <= innerHeight),
+      `${width}: the list is higher than the window`);
   }
 }, { bypassCSP: true, expected: /404/ })); /* the browser asks for an icon */
 
 /* Those that change what a server has, or need what this one lacks, are answered by an error of the API. */
-test("docs: every example in JSON is answered by 200, or by an error that names what is missing", () => visit("docs", async (page) => {
+test("docs: every example in JSON is answered by 200, or by an error that names what is missing",
+  () => visit("docs", async (page) => {
   await page.locator("section.shown#translate form").waitFor();
   const found = await page.evaluate(async () => {
     const replies = [];
@@ -31,7 +35,8 @@ test("docs: every example in JSON is answered by 200, or by an error that names 
       for (const pre of section.querySelectorAll("pre:not(.reply)")) {
         const [, body] = / -d '([^]*)'$/.exec(pre.textContent) ?? [];
         if (body === undefined) continue;
-        const reply = await fetch(section.dataset.path, { method: "POST", body: body.replaceAll("'\\''", "'"), headers: { "Content-Type": "application/json" } });
+        const reply = await fetch(section.dataset.path,
+          { method: "POST", body: body.replaceAll("'\\''", "'"), headers: { "Content-Type": "application/json" } });
         replies.push([section.id, reply.status, (await reply.text()).slice(0, 120)]);
       }
     }
@@ -39,26 +44,35 @@ test("docs: every example in JSON is answered by 200, or by an error that names 
   });
   assert.ok(found.length > 5, `${found.length}`);
   assert.deepEqual(found.filter(([, status]) => status !== 200 && ![400, 403, 404, 405].includes(status)), []);
-  assert.deepEqual(found.filter(([id, status]) => ["translate", "attention", "detect"].includes(id) && status !== 200), []);
+  assert.deepEqual(found.filter(([id, status]) => ["translate", "attention", "detect"].includes(id) && status !== 200),
+    []);
 }, { expected: /40[0345]/ }));
 
 /* Each operation's form, sent as it comes: the example, or what must be there; a file where one is asked for. */
 test("docs: a form sends each request", () => visit("docs", async (page) => {
   await page.locator("section.shown#translate form").waitFor();
-  const sections = await page.locator("section[data-method]").evaluateAll((list) => list.map(({ id, dataset }) => ({ id, ...dataset }))), wrong = [];
+  const sections = await page.locator("section[data-method]")
+    .evaluateAll((list) => list.map(({ id, dataset }) => ({ id, ...dataset }))), wrong = [];
   assert.ok(sections.length > 40, `${sections.length}`);
   for (const { id, method, path } of sections) {
     if (path === "/models/reload") continue; /* the other tests have the same server */
     await page.evaluate((one) => { location.hash = one; }, `#${id}`);
     const form = page.locator(`section.shown[id="${id}"] form`), file = form.locator("input[type=file]");
     await form.waitFor();
-    if (await file.count()) await file.setInputFiles({ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("Where is the train station?\n") });
+    if (await file.count())
+      await file.setInputFiles({ name: "a.txt", mimeType: "text/plain",
+      buffer: Buffer.from("Where is the train station?\n") });
     await form.getByRole("button", { name: "Send" }).click();
-    if (path.includes("{")) { await form.locator(".reply", { hasText: /^Write a value in place of \{/ }).waitFor(); continue; }
+    if (path.includes("{")) {
+      await form.locator(".reply", { hasText: /^Write a value in place of \{/ }).waitFor();
+      continue;
+    }
     await form.locator(".reply", { hasText: /^\d{3} / }).waitFor();
     const said = await text(form.locator(".reply")), status = Number(said.slice(0, 3));
-    if (status !== 200 && !(/glossar|models|languages|usage/.test(path) && status < 500)) wrong.push(`${method} ${path}: ${said.slice(0, 200)}`);
-    if (["documents", "translate_file"].includes(id)) assert.match(said, id === "documents" ? /gare/ : /translatedFileUrl/);
+    if (status !== 200 && !(/glossar|models|languages|usage/.test(path) && status < 500))
+      wrong.push(`${method} ${path}: ${said.slice(0, 200)}`);
+    if (["documents", "translate_file"].includes(id))
+      assert.match(said, id === "documents" ? /gare/ : /translatedFileUrl/);
   }
   assert.deepEqual(wrong, []);
 }, { expected: /40[0-9]|41[0-9]/ }));

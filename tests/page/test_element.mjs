@@ -1,7 +1,9 @@
-/* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite and a React page. */
+/* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite
+ * and a React page. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync,
+  symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { tmpdir } from "node:os";
@@ -10,9 +12,11 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { address, ask, becomes, begin, holds, point, text, violations, visit } from "./browser.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
+const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm",
+  TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
 const SENTENCE = "Where is the train station?";
-const include = ["tokens", "log_probs", "attention", "soft_alignment", "alignment", "words", "offsets", "entropy", "top_k", "eos"];
+const include = ["tokens", "log_probs", "attention", "soft_alignment", "alignment", "words", "offsets", "entropy",
+  "top_k", "eos"];
 let folder, reply;
 
 /* A site of files: {url, stop}. find(path) gives a path's content. */
@@ -34,17 +38,20 @@ async function open(find, body, options = {}) {
     site.stop();
   }
 }
-const fileIn = (root) => (path) => (path === "/reply.json" ? JSON.stringify(reply) : existsSync(join(root, path)) ? readFileSync(join(root, path)) : undefined);
+const fileIn = (root) => (path) => (path === "/reply.json" ? JSON.stringify(reply) : existsSync(join(root, path))
+  ? readFileSync(join(root, path)) : undefined);
 
 before(async () => {
   await begin();
   folder = mkdtempSync(join(tmpdir(), "alignd-page-"));
   reply = await ask("/attention", { text: SENTENCE, model: "en-fr", include });
-  const [made] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", folder], { cwd: PACKAGE, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+  const [made] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", folder],
+    { cwd: PACKAGE, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
   const packed = join(folder, "node_modules", "alignd-attention");
   mkdirSync(packed, { recursive: true });
   execFileSync("tar", ["-xzf", join(folder, made.filename), "-C", packed, "--strip-components", "1"]);
-  for (const name of ["react", "react-dom", "scheduler"]) symlinkSync(join(here, "node_modules", name), join(folder, "node_modules", name));
+  for (const name of ["react", "react-dom", "scheduler"])
+    symlinkSync(join(here, "node_modules", name), join(folder, "node_modules", name));
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -52,32 +59,44 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 async function works(page) {
   await page.locator("alignd-attention .target .unit").first().waitFor();
   const { words, text: whole } = reply.results[0].sentences[0];
-  assert.deepEqual(await page.locator("alignd-attention .target .unit").first().evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)), words.target);
+  assert.deepEqual(await page.locator("alignd-attention .target .unit").first()
+    .evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)),
+    words.target);
   assert.equal(await text(page.locator("alignd-attention .line.target").first()), whole);
-  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first(), async () => assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/));
+  await point(page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first(),
+    async () => assert.match(await text(page.locator("alignd-attention .hint").first()),
+    /^gare is aligned with station/));
 }
 
-test("element: in a plain page of another origin, which asks the server, and is given a result", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+test("element: in a plain page of another origin, which asks the server, and is given a result",
+  () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()),
+  async (page) => {
   await works(page);
   await page.evaluate((given) => {
     window.told = [];
     const view = document.getElementById("given");
     view.result = given;
-    for (const name of ["wordselect", "force", "alternative"]) document.addEventListener(name, ({ detail }) => window.told.push([name, detail]));
+    for (const name of ["wordselect", "force", "alternative"])
+      document.addEventListener(name, ({ detail }) => window.told.push([name, detail]));
   }, reply);
   const map = page.locator("#given svg.map");
   await map.waitFor();
-  assert.equal(await map.locator("rect").nth(1).getAttribute("fill").then((fill) => parseInt(fill.slice(1, 3), 16) < 0x60 || parseInt(fill.slice(1, 3), 16) > 0x90), true);
-  assert.equal(await page.locator("#given .side").evaluate((node) => getComputedStyle(node).color), "rgb(236, 235, 242)"); /* the dark theme's ink */
+  assert.equal(await map.locator("rect").nth(1).getAttribute("fill")
+    .then((fill) => parseInt(fill.slice(1, 3), 16) < 0x60 || parseInt(fill.slice(1, 3), 16) > 0x90), true);
+  /* The dark theme's ink. */
+  assert.equal(await page.locator("#given .side").evaluate((node) => getComputedStyle(node).color),
+    "rgb(236, 235, 242)");
 
-  const word = page.locator("#asks .target .unit").nth(2); /* a step shall look elsewhere: the server is asked by the element itself */
+  /* A step shall look elsewhere: the server is asked by the element itself. */
+  const word = page.locator("#asks .target .unit").nth(2);
   await word.click();
   await page.locator("#asks .source .unit").nth(0).click();
   await holds(page, () => window.told.some(([name]) => name === "force"));
   const [[, chosen], [, force]] = await page.evaluate(() => window.told);
   assert.deepEqual([chosen.side, chosen.index, chosen.text], ["target", 2, "la"]);
   const weights = reply.results[0].sentences[0].source_tokens.map((_, j) => (force.tokens.includes(j) ? 1 : 0));
-  const other = (await ask("/attention", { text: SENTENCE, model: "en-fr", split_sentences: false, force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
+  const other = (await ask("/attention", { text: SENTENCE, model: "en-fr", split_sentences: false,
+    force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
   await holds(page, (wanted) => document.getElementById("asks").result.text === wanted, other);
 
   await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* attributes ask anew */
@@ -91,7 +110,9 @@ test("element: in a plain page of another origin, which asks the server, and is 
   await page.locator("#asks .message.wrong").waitFor();
 }, { expected: /400/ }));
 
-test("element: no violations that axe finds, in each view, both themes", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+test("element: no violations that axe finds, in each view, both themes",
+  () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()),
+  async (page) => {
   await works(page);
   const heads = { cross: [[reply.results[0].sentences[0].attention, reply.results[0].sentences[0].attention]] };
   for (const theme of ["light", "dark"]) {
@@ -109,29 +130,48 @@ test("element: no violations that axe finds, in each view, both themes", () => o
         assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
         assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
       });
-      assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [], `${theme} ${view}`);
+      assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [],
+        `${theme} ${view}`);
     }
   }
 }, { bypassCSP: true }));
 
-test("element: it is light on a page that declares no color-scheme, and follows one that does", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+test("element: it is light on a page that declares no color-scheme, and follows one that does",
+  () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()),
+  async (page) => {
   await works(page);
   const ink = () => page.locator("#asks .line.target").first().evaluate((node) => getComputedStyle(node).color);
   assert.equal(await ink(), "rgb(29, 28, 36)"); /* the reader's system is dark, the page is white */
-  for (const [scheme, expected] of [["dark", "rgb(236, 235, 242)"], ["light", "rgb(29, 28, 36)"], ["light dark", "rgb(236, 235, 242)"]]) {
-    await page.evaluate((name) => { document.documentElement.style.colorScheme = name; const view = document.getElementById("asks"); view.setAttribute("view", "map"); view.draw(); view.setAttribute("view", "threads"); view.draw(); }, scheme);
+  for (const [scheme, expected] of [["dark", "rgb(236, 235, 242)"], ["light", "rgb(29, 28, 36)"],
+    ["light dark", "rgb(236, 235, 242)"]]) {
+    await page.evaluate((name) => {
+      document.documentElement.style.colorScheme = name;
+      const view = document.getElementById("asks");
+      view.setAttribute("view", "map");
+      view.draw();
+      view.setAttribute("view", "threads");
+      view.draw();
+    }, scheme);
     assert.equal(await ink(), expected, scheme);
   }
   await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given }), reply);
-  await page.evaluate(() => { document.documentElement.style.colorScheme = ""; document.getElementById("given").removeAttribute("theme"); });
+  await page.evaluate(() => {
+    document.documentElement.style.colorScheme = "";
+    document.getElementById("given").removeAttribute("theme");
+  });
   await page.locator("#given .pane").first().waitFor();
-  await holds(page, () => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1)).backgroundImage)); /* white as the page, not beige */
+  /* White as the page, not beige. */
+  await holds(page, () => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1))
+    .backgroundImage));
 }, { theme: "dark" }));
 
-test("element: an answer without words, alignment and alternatives is drawn, too", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+test("element: an answer without words, alignment and alternatives is drawn, too",
+  () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()),
+  async (page) => {
   await works(page);
   const bare = await ask("/attention", { text: SENTENCE, model: "en-fr", include: ["tokens", "attention", "offsets"] });
-  await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given, view: "threads" }), bare);
+  await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given, view: "threads" }),
+    bare);
   await page.locator("#given .target .unit", { hasText: /^gare$/ }).waitFor();
   await page.locator("#given .target .unit", { hasText: /^gare$/ }).click();
   assert.equal(await page.locator("#given #see").count(), 0);
@@ -142,7 +182,8 @@ for (const name of ["vite", "react"]) {
     const source = join(folder, name), out = join(folder, `${name}-built`);
     cpSync(join(here, "sites", name), source, { recursive: true });
     const { build } = await import("vite");
-    await build({ root: source, base: "./", logLevel: "error", esbuild: { jsx: "automatic" }, build: { outDir: out, target: "es2020" } });
+    await build({ root: source, base: "./", logLevel: "error", esbuild: { jsx: "automatic" },
+      build: { outDir: out, target: "es2020" } });
     await open(fileIn(out), async (page) => {
       await works(page);
       await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).click();
@@ -153,29 +194,38 @@ for (const name of ["vite", "react"]) {
 }
 
 /* What a notebook has of a model: traits, and listeners of their changes. */
-test("element: as a module of anywidget", () => open((path) => (path === "/index.html" ? "<!doctype html><html lang=en><title>Notebook</title><link rel=icon href=data:,><div id=cell></div></html>" : fileIn(join(folder, "node_modules", "alignd-attention"))(path)), async (page) => {
+test("element: as a module of anywidget",
+  () => open((path) =>
+  (path === "/index.html"
+  ? "<!doctype html><html lang=en><title>Notebook</title><link rel=icon href=data:,><div id=cell></div></html>"
+  : fileIn(join(folder, "node_modules", "alignd-attention"))(path)), async (page) => {
   await page.evaluate(async (result) => {
     const traits = { result, view: "threads", text: "" }, listeners = new Map();
-    window.notebook = { get: (name) => traits[name], on: (name, act) => listeners.set(name, act), off: (name) => listeners.delete(name), saved: 0, save_changes() { this.saved++; }, count: () => listeners.size,
+    window.notebook = { get: (name) => traits[name], on: (name, act) => listeners.set(name, act),
+      off: (name) => listeners.delete(name), saved: 0, save_changes() { this.saved++; }, count: () => listeners.size,
       set(name, value) { traits[name] = value; listeners.get(`change:${name}`)?.(); } };
     const { default: widget } = await import("/widget.js");
     window.leave = widget.render({ model: window.notebook, el: document.getElementById("cell") });
   }, reply);
   await works(page);
   await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).click();
-  assert.deepEqual(await page.evaluate(() => [window.notebook.get("selected").text, window.notebook.saved]), ["gare", 1]);
+  assert.deepEqual(await page.evaluate(() => [window.notebook.get("selected").text, window.notebook.saved]),
+    ["gare", 1]);
   await page.evaluate(() => window.notebook.set("view", "map"));
   await page.locator("alignd-attention svg.map").waitFor();
   assert.equal(await page.evaluate(() => { window.leave(); return window.notebook.count(); }), 0);
 }));
 
 test("element: the package has what it names, and it stays small", async () => {
-  const packed = join(folder, "node_modules", "alignd-attention"), manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+  const packed = join(folder, "node_modules", "alignd-attention"),
+    manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
   for (const name of manifest.files) assert.ok(existsSync(join(packed, name)), name);
   assert.ok(existsSync(join(packed, "README.md")));
-  const { observedAttributes } = await elementClass(packed), described = JSON.parse(readFileSync(join(packed, "custom-elements.json"), "utf8")).modules[0].declarations[0];
+  const { observedAttributes } = await elementClass(packed),
+    described = JSON.parse(readFileSync(join(packed, "custom-elements.json"), "utf8")).modules[0].declarations[0];
   assert.deepEqual(described.attributes.map((one) => one.name).sort(), [...observedAttributes].sort());
-  for (const name of observedAttributes) assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
+  for (const name of observedAttributes)
+    assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
   const whole = readdirSync(join(packed, "src")).map((name) => readFileSync(join(packed, "src", name)));
   const bytes = gzipSync(Buffer.concat(whole)).length;
   console.log(`# the element: ${bytes} bytes compressed`);
@@ -183,21 +233,34 @@ test("element: the package has what it names, and it stays small", async () => {
 });
 
 /* What the browser was sent for the page's own files, uncompressed. */
-const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/page/"))]
+const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("navigation"),
+  ...performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/page/"))]
   .map(({ name, decodedBodySize }) => [new URL(name).pathname, decodedBodySize]));
 
-test("element: what a first visit loads stays small, and so do all files together; other views are loaded when they are opened", () => visit("", async (page) => {
+test(
+  "element: what a first visit loads stays small, and so do all files together; other views are loaded when they are " +
+    "opened", () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
   await page.waitForLoadState("networkidle");
-  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && !/^(docs|models)\./.test(name)); /* those are pages of their own */
-  const sent = async (name) => (await (await fetch(`${address()}${{ "index.html": "/", "embed.js": "/embed.js" }[name] ?? `/page/${name}`}`)).arrayBuffer()).byteLength;
-  const sizes = await Promise.all(served.map(async (name) => [name, await sent(name)])), spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)), names = first.map(([path]) => basename(path));
-  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, uncompressed; a language: ${spoken.map(([, size]) => size)}`);
+  /* Those are pages of their own. */
+  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0),
+    served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name)
+    && !/^(docs|models)\./.test(name));
+  const sent = async (name) =>
+    (await (await fetch(`${address()}${{ "index.html": "/", "embed.js": "/embed.js" }[name] ?? `/page/${name}`}`))
+    .arrayBuffer()).byteLength;
+  const sizes = await Promise.all(served.map(async (name) => [name, await sent(name)])),
+    spoken = sizes.filter(([name]) => /^(de|fr)\.js$/.test(name)), all = sizes.filter((one) => !spoken.includes(one)),
+    names = first.map(([path]) => basename(path));
+  console.log(
+    `# the page: ${sum(first)} bytes at first, ${sum(all)} in all, uncompressed; a language: ${spoken.map(([, size]) => size)}`);
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
   assert.ok(sum(first) < 156000, `${sum(first)} bytes`);
   assert.ok(sum(all) < 220000, `${sum(all)} bytes`);
-  for (const [name, size] of spoken) assert.ok(size < 23500, `${name}: ${size} bytes`); /* a reader loads one of them, or none */
-  for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"], ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
+  /* A reader loads one of them, or none. */
+  for (const [name, size] of spoken) assert.ok(size < 23500, `${name}: ${size} bytes`);
+  for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"],
+    ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
     assert.ok(!names.includes(file), file);
     await page.locator(`#tab-${view}`).click();
     await page.locator(`#panel ${mark}`).waitFor();
@@ -205,7 +268,8 @@ test("element: what a first visit loads stays small, and so do all files togethe
   }
 }));
 
-test("element: a view that cannot be loaded says so, and is loaded when it is tried again", () => visit("", async (page) => {
+test("element: a view that cannot be loaded says so, and is loaded when it is tried again",
+  () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
   await page.route("**/page/why.js", (route) => route.abort());
   await page.locator("#tab-why").click();
@@ -218,6 +282,7 @@ test("element: a view that cannot be loaded says so, and is loaded when it is tr
 /* The class as it stands, without a browser. */
 async function elementClass(packed) {
   copyFileSync(join(packed, "package.json"), join(packed, "src", "package.json"));
-  Object.assign(globalThis, { HTMLElement: class {}, ResizeObserver: class {}, customElements: { get: () => true }, matchMedia: () => ({}) });
+  Object.assign(globalThis, { HTMLElement: class {}, ResizeObserver: class {}, customElements: { get: () => true },
+    matchMedia: () => ({}) });
   return (await import(join(packed, "src", "element.js"))).AligndAttention;
 }

@@ -1,17 +1,21 @@
 /* Questions can be shared: all that one sees is in the link, Back goes back, and the title says the sentence. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, becomes, hashOf, holds, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
+import { ask, becomes, hashOf, holds, link, sentence, source, target, text, translated, violations,
+  visit } from "./browser.mjs";
 
 const reading = (page) => text(page.locator("#reading .line.target"));
-const showing = (page, words) => page.locator("#reading .line.target").filter({ hasText: new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`) }).waitFor();
+const showing = (page, words) => page.locator("#reading .line.target")
+  .filter({ hasText: new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`) }).waitFor();
 /* The link, opened anew by somebody else. */
 const shared = async (page, body) => visit(await hashOf(page), body);
 
-test("links: another token and a forced look are in the link; Back takes them back one by one, undo as well", () => visit(link({ v: "confidence" }), async (page) => {
+test("links: another token and a forced look are in the link; Back takes them back one by one, undo as well",
+  () => visit(link({ v: "confidence" }), async (page) => {
   await translated(page);
   const first = await reading(page);
-  const { top_k } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["top_k", "eos"] })).results[0].sentences[0];
+  const { top_k } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["top_k", "eos"] })).results[0]
+    .sentences[0];
   await page.locator(".step").nth(2).click();
   await page.locator("#popover li button", { hasText: top_k[2][1].token }).first().click();
   await page.locator("#answer .card").nth(1).waitFor();
@@ -41,7 +45,8 @@ test("links: another token and a forced look are in the link; Back takes them ba
   assert.equal(await reading(page), first);
 }));
 
-test("links: a sentence of several, its own translation, a comparison", () => visit(link({ t: "She is late. He waits for her.", v: "ask" }), async (page) => {
+test("links: a sentence of several, its own translation, a comparison",
+  () => visit(link({ t: "She is late. He waits for her.", v: "ask" }), async (page) => {
   await translated(page);
   await page.locator("#next").click();
   await target(page, "attend").waitFor();
@@ -71,13 +76,16 @@ test("links: a sentence of several, its own translation, a comparison", () => vi
 /* Holds back the answers to what asks() is true of, until released: {waiting: how many are held, release()}. */
 async function hold(page, path, asks) {
   const held = [];
-  await page.route(path, (route) => (asks(route.request().postDataJSON()) ? held.push(() => route.continue().catch(() => {})) : route.continue()));
+  await page.route(path, (route) => (asks(route.request().postDataJSON())
+    ? held.push(() => route.continue().catch(() => {})) : route.continue()));
   return { get waiting() { return held.length; }, release: () => Promise.all(held.splice(0).map((go) => go())) };
 }
 
-test("links: of comparisons and questions that overtake each other, the last one counts", () => visit(link({ v: "compare" }), async (page) => {
+test("links: of comparisons and questions that overtake each other, the last one counts",
+  () => visit(link({ v: "compare" }), async (page) => {
   await page.locator("#panel .map").nth(1).waitFor();
-  const late = await hold(page, "**/attention", (body) => body.strategy === "exact" || body.force_attention?.[0].weights[0] === 1);
+  const late = await hold(page, "**/attention", (body) => body.strategy === "exact" || body.force_attention?.[0]
+    .weights[0] === 1);
   await page.locator("#strategy-b").selectOption("exact");
   await becomes(() => assert.ok(late.waiting));
   await page.locator("#strategy-b").selectOption("sample");
@@ -102,12 +110,14 @@ test("links: of comparisons and questions that overtake each other, the last one
   await page.locator("#text").fill("A boy plays in the snow.");
   await target(page, "neige").waitFor();
   await late.release();
-  await page.evaluate(() => fetch("/languages").then((reply) => reply.text())); /* an answer that comes after the late one */
+  /* An answer that comes after the late one. */
+  await page.evaluate(() => fetch("/languages").then((reply) => reply.text()));
   assert.ok(!(await hashOf(page)).includes("q="));
   assert.equal(await page.locator("#answer .card").count(), 0);
 }));
 
-test("links: one that is opened is one step for Back, whatever it asks", () => visit(link({ q: "f4:2" }), async (page) => {
+test("links: one that is opened is one step for Back, whatever it asks",
+  () => visit(link({ q: "f4:2" }), async (page) => {
   await page.locator("#undo").waitFor();
   await holds(page, () => location.hash.includes("s=beam")); /* what the link left out */
   assert.equal(await page.evaluate(() => history.length), 2);
@@ -118,7 +128,8 @@ test("links: one that is opened is one step for Back, whatever it asks", () => v
   });
 }));
 
-test("links: Back goes to the text before; the title says the sentence; a question that is no question is left out", () => visit(link({}), async (page) => {
+test("links: Back goes to the text before; the title says the sentence; a question that is no question is left out",
+  () => visit(link({}), async (page) => {
   await translated(page);
   assert.equal(await page.title(), `${sentence} \u2013 alignd`);
   await page.getByRole("button", { name: "A boy plays in the snow." }).click();

@@ -12,7 +12,8 @@ import { holds, program, text, violations, visit } from "./browser.mjs";
 const PAGE = "page/models.html", work = mkdtempSync(join(tmpdir(), "alignd-models-")), keys = {};
 let mirror, daemon, offline;
 before(async () => {
-  mirror = spawn(process.env.PYTHON ?? "/usr/bin/python3", ["tests/page/mirror_of_models.py"], { stdio: ["pipe", "pipe", "inherit"] });
+  mirror = spawn(process.env.PYTHON ?? "/usr/bin/python3", ["tests/page/mirror_of_models.py"],
+    { stdio: ["pipe", "pipe", "inherit"] });
   const url = await new Promise((resolve, reject) => {
     createInterface({ input: mirror.stdout }).once("line", resolve);
     mirror.once("exit", (code) => reject(new Error(`the mirror ended with ${code}`)));
@@ -43,7 +44,9 @@ async function give(page, key) {
   await page.getByRole("button", { name: "Use it" }).click();
 }
 
-test("models: lists, downloads with progress, says what failed, and removes; a key is asked for, and kept in memory only", () => visit(PAGE, async (page) => {
+test(
+  "models: lists, downloads with progress, says what failed, and removes; a key is asked for, and kept in memory only",
+  () => visit(PAGE, async (page) => {
   await card(page, "fr-en").waitFor();
   assert.equal(await cards(page).count(), 1);
   assert.match(await text(card(page, "fr-en")), /French → English.*ready · \d+\.\d MB/);
@@ -93,7 +96,8 @@ test("models: lists, downloads with progress, says what failed, and removes; a k
   }
 }, { daemon, bypassCSP: true, expected: /40[13]/ }));
 
-test("models: from the page's help; a server without API keys says so; German, dark, and axe finds nothing", () => visit("", async (page) => {
+test("models: from the page's help; a server without API keys says so; German, dark, and axe finds nothing",
+  () => visit("", async (page) => {
   await page.locator("#show-help").click();
   await page.locator("#help").getByRole("link", { name: "Modelle dieses Servers" }).click();
   await card(page, "en-fr").waitFor();

@@ -26,7 +26,8 @@ const ask = async () => {
 };
 const served = (page) => page.locator("#model option").allTextContents();
 
-test("pairs: in the list of models; translated with the attention of both, and the text between them", () => visit("", async (page) => {
+test("pairs: in the list of models; translated with the attention of both, and the text between them",
+  () => visit("", async (page) => {
   await translated(page);
   assert.deepEqual(await served(page), ["en-fr", "de-en", PAIR]);
   await page.locator("#text").fill(TEXT);
@@ -38,7 +39,8 @@ test("pairs: in the list of models; translated with the attention of both, and t
   assert.equal(await text(page.locator("#through")), `By way of English: ${between}`);
   assert.deepEqual(await sourceWords(page).allTextContents(), s.words.source);
   await page.locator(".threads path").first().waitFor({ state: "attached" });
-  const shown = await page.locator(".threads path").evaluateAll((list) => list.map((path) => [path.dataset.cell, Number(path.style.getPropertyValue("--w"))]));
+  const shown = await page.locator(".threads path")
+    .evaluateAll((list) => list.map((path) => [path.dataset.cell, Number(path.style.getPropertyValue("--w"))]));
   for (const [cell, w] of shown) {
     const [i, j] = cell.split(" ").map(Number), given = s.words.soft_alignment[i][j];
     if (given !== undefined) assert.ok(Math.abs(w - given) < 0.002, `${cell}: ${w} instead of ${given}`);
@@ -46,7 +48,8 @@ test("pairs: in the list of models; translated with the attention of both, and t
   assert.ok(shown.length >= s.words.target.length);
 }, { daemon }));
 
-test("pairs: every view opens; nothing is offered that two models cannot answer", () => visit(pair({}), async (page) => {
+test("pairs: every view opens; nothing is offered that two models cannot answer",
+  () => visit(pair({}), async (page) => {
   await translated(page);
   await target(page, "garçon").click();
   assert.match(await text(page.locator("#hint")), /^garçon is aligned with garçon, \d+%\.Unpin$/);
@@ -54,11 +57,14 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
   assert.equal(await page.getByRole("button", { name: "Force by dragging" }).count(), 0);
   for (const view of views) {
     await page.locator(`#tab-${view}`).click();
-    await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > :not(.wait)").first().waitFor();
+    await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > :not(.wait)").first()
+      .waitFor();
     assert.equal(await page.locator("#panel .error:visible").count(), 0, view);
     if (view === "confidence") assert.equal(await page.locator("#panel button.step").count(), 0);
-    if (["ask", "why", "corpus"].includes(view)) assert.match(await text(page.locator("#panel")), /^Two models translate this in turn/);
-    if (view === "export") assert.match(await text(page.locator("#panel pre")), /\/translate -d [^]*"source":"de","target":"fr"/);
+    if (["ask", "why", "corpus"].includes(view))
+      assert.match(await text(page.locator("#panel")), /^Two models translate this in turn/);
+    if (view === "export")
+      assert.match(await text(page.locator("#panel pre")), /\/translate -d [^]*"source":"de","target":"fr"/);
   }
   assert.equal(await page.locator("#answer > *").count(), 0);
   await set(page, "strategy", "greedy"); /* one model would stream */

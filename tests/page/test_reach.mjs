@@ -4,12 +4,17 @@ import { test } from "node:test";
 import { holds, link, sentence, target, text, translated, views, visit } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
-const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
+const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map",
+  diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 /* ---- the keyboard ---- */
 
-const focused = (page) => page.evaluate(() => { const node = window.deepFocus(); return node === document.body ? "" : node.id && !node.matches(".unit") ? `#${node.id}` : node.textContent.trim(); }); /* a word's text, and the id of others */
+/* A word's text, and the id of others. */
+const focused = (page) => page.evaluate(() => {
+  const node = window.deepFocus();
+  return node === document.body ? "" : node.id && !node.matches(".unit") ? `#${node.id}` : node.textContent.trim();
+});
 
 /* Presses Tab until an element that matches has the focus. */
 async function tabTo(page, selector, key = "Tab") {
@@ -22,11 +27,13 @@ async function tabTo(page, selector, key = "Tab") {
 async function press(page, ...keys) { for (const key of keys) await page.keyboard.press(key); }
 async function openView(page, name) {
   await tabTo(page, "[role=tab]", "Shift+Tab");
-  for (let presses = 0; presses < views.length && (await focused(page)) !== `#tab-${name}`; presses++) await page.keyboard.press("ArrowRight");
+  for (let presses = 0; presses < views.length && (await focused(page)) !== `#tab-${name}`; presses++)
+    await page.keyboard.press("ArrowRight");
   assert.equal(await focused(page), `#tab-${name}`);
 }
 
-test("9: Tab, and arrows within lines of words, reach every control of each view, with a focus that is seen", async () => {
+test("9: Tab, and arrows within lines of words, reach every control of each view, with a focus that is seen",
+  async () => {
   for (const view of views) {
     await visit(link({ v: view }), async (page) => {
       await translated(page);
@@ -38,12 +45,14 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
           if (node === document.body) return "end";
           node.dataset.reached = "";
           const style = getComputedStyle(node);
-          return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 ? "" : node.outerHTML.slice(0, 120);
+          return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 ? ""
+            : node.outerHTML.slice(0, 120);
         });
         if (seen === "end") break;
         assert.equal(seen, "", `${view}: a focus that cannot be seen`);
       }
-      for (const group of await page.locator("#result, #reading .line, .strip:has(button), .words").all()) { /* one stop; arrows go on */
+      /* One stop; arrows go on. */
+      for (const group of await page.locator("#result, #reading .line, .strip:has(button), .words").all()) {
         await group.locator("[tabindex='0']").focus();
         await page.keyboard.press("Home");
         for (let left = await group.locator("button, .unit, .word").count(); left > 0; left--) {
@@ -51,8 +60,10 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
           await page.keyboard.press("ArrowRight");
         }
       }
-      const missed = await page.evaluate(() => window.deep("a[href], button, select, input, textarea, summary, [tabindex='0']")
-        .filter((node) => node.checkVisibility() && !node.disabled && !node.matches("[role=tab]") && !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 120)));
+      const missed = await page.evaluate(() =>
+        window.deep("a[href], button, select, input, textarea, summary, [tabindex='0']")
+        .filter((node) => node.checkVisibility() && !node.disabled && !node.matches("[role=tab]")
+          && !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 120)));
       assert.deepEqual(missed, [], view);
       await page.locator(`#tab-${view}`).focus();
       for (let k = 1; k <= views.length; k++) {
@@ -125,16 +136,22 @@ test("9: by keyboard alone: a word is pinned, looks elsewhere, and back", () => 
   assert.equal(await text(page.locator(".line.target")), first);
 }));
 
-test("9: the focus goes back from a popover at once, and stays where a click has put it", () => visit(link({}), async (page) => {
+test("9: the focus goes back from a popover at once, and stays where a click has put it",
+  () => visit(link({}), async (page) => {
   await translated(page);
   await target(page, "livre").click();
   const alternatives = async () => { await page.locator("#see").click(); await page.locator("#popover").waitFor(); };
   await alternatives();
-  assert.equal(await page.evaluate(() => { window.deep("#popover")[0].hidePopover(); return window.deepFocus().id; }), "see"); /* within the same task */
+  /* Within the same task. */
+  assert.equal(await page.evaluate(() => {
+    window.deep("#popover")[0].hidePopover();
+    return window.deepFocus().id;
+  }), "see");
   await alternatives();
   await page.locator("#text").click();
   await page.locator("#popover").waitFor({ state: "hidden" });
-  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))); /* events of the popover have come by then */
+  /* Events of the popover have come by then. */
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))));
   assert.equal(await focused(page), "#text");
 }));
 
@@ -227,9 +244,12 @@ test("9: on a phone, everything that can be pressed is 40 px high, and wide if i
       await translated(page);
       await ready(page, view);
       if (view === "confidence") { await page.locator(".step").nth(2).tap(); await page.locator("#popover").waitFor(); }
-      const small = await page.evaluate(() => window.deep("button, select, input, textarea, summary").filter((node) => node.checkVisibility()).map((node) => {
-        const { width, height } = (["checkbox", "file"].includes(node.type) ? node.closest("label") : node).getBoundingClientRect();
-        return { width: Math.round(width), height: Math.round(height), html: node.outerHTML.slice(0, 90), word: node.matches(".unit") };
+      const small = await page.evaluate(() => window.deep("button, select, input, textarea, summary")
+        .filter((node) => node.checkVisibility()).map((node) => {
+        const { width, height } = (["checkbox", "file"].includes(node.type) ? node.closest("label") : node)
+          .getBoundingClientRect();
+        return { width: Math.round(width), height: Math.round(height), html: node.outerHTML.slice(0, 90),
+          word: node.matches(".unit") };
       }).filter(({ width, height, word }) => height < 40 || (!word && width < 40)));
       assert.deepEqual(small, [], view);
     }, { width: 390, height: 844, hasTouch: true, isMobile: true });
@@ -247,16 +267,23 @@ test("1: on a phone, a tap shows where a word looks, another one asks", () => vi
 
 test("9: in forced colours, what is chosen differs from what is not", () => visit(link({ v: "why" }), async (page) => {
   await page.locator("#loss-map").waitFor();
-  const colour = (selector, name) => page.locator(selector).first().evaluate((node, wanted) => getComputedStyle(node)[wanted], name);
-  for (const place of [".words", "#panel .bar", "#look"]) assert.notEqual(await colour(`${place} [aria-pressed=true]`, "backgroundColor"), await colour(`${place} [aria-pressed=false]`, "backgroundColor"), place);
-  assert.notEqual(await colour(".tabs [aria-selected=true]", "borderBottomColor"), await colour(".tabs [aria-selected=false]", "borderBottomColor"));
+  const colour = (selector, name) => page.locator(selector).first()
+    .evaluate((node, wanted) => getComputedStyle(node)[wanted], name);
+  for (const place of [".words", "#panel .bar", "#look"])
+    assert.notEqual(await colour(`${place} [aria-pressed=true]`, "backgroundColor"),
+    await colour(`${place} [aria-pressed=false]`, "backgroundColor"), place);
+  assert.notEqual(await colour(".tabs [aria-selected=true]", "borderBottomColor"),
+    await colour(".tabs [aria-selected=false]", "borderBottomColor"));
 }, { forcedColors: "active" }));
 
-test("9: on paper, one page: the sentence, its threads, the map, and nothing to press", () => visit(link({}), async (page) => {
+test("9: on paper, one page: the sentence, its threads, the map, and nothing to press",
+  () => visit(link({}), async (page) => {
   await translated(page);
   await page.emulateMedia({ media: "print", colorScheme: "light" });
-  for (const selector of ["#text", "#go", ".tabs", "#panel .bar"]) assert.equal(await page.locator(selector).isVisible(), false, selector);
-  for (const selector of [".line.source", ".threads", "#panel .map"]) assert.equal(await page.locator(selector).first().isVisible(), true, selector);
+  for (const selector of ["#text", "#go", ".tabs", "#panel .bar"])
+    assert.equal(await page.locator(selector).isVisible(), false, selector);
+  for (const selector of [".line.source", ".threads", "#panel .map"])
+    assert.equal(await page.locator(selector).first().isVisible(), true, selector);
   const pages = String(await page.pdf({ format: "A4", printBackground: true })).match(/\/Type \/Page\b/g);
   assert.equal(pages.length, 1);
 }));

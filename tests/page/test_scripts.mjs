@@ -9,7 +9,8 @@ import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
 
 let folders, daemon;
 before(async () => {
-  folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
+  folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]),
+    scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
   daemon = await startDaemon(program, [...folders, "tests/golden/fixed-gru"]);
 });
 after(() => {
@@ -19,10 +20,12 @@ after(() => {
 
 const HEBREW = "הילד משחק בשלג והילדה קוראת ספר.", ARABIC = "الولد يلعب بالثلج والبنت تقرأ الكتاب.";
 const CHINESE = "我喜欢雪你在哪里", JAPANESE = "私は雪が好きです";
-const he = (fields) => link({ t: HEBREW, m: "he-ar", s: "sample", seed: 1, ...fields }), zh = (fields) => link({ t: CHINESE, m: "zh-ja", s: "sample", seed: 1, ...fields });
+const he = (fields) => link({ t: HEBREW, m: "he-ar", s: "sample", seed: 1, ...fields }),
+  zh = (fields) => link({ t: CHINESE, m: "zh-ja", s: "sample", seed: 1, ...fields });
 /* As the daemon cuts a text: by its dictionary. */
 async function chineseWords(text) {
-  const reply = await (await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify({ text, model: "zh-ja", strategy: "greedy", include: ["words"] }) })).json();
+  const reply = await (await fetch(`${daemon.url}/attention`,
+    { method: "POST", body: JSON.stringify({ text, model: "zh-ja", strategy: "greedy", include: ["words"] }) })).json();
   return reply.results[0].sentences[0].words.source;
 }
 const there = (hash, body, options) => visit(hash, body, { daemon, ...options });
@@ -32,7 +35,10 @@ const lefts = (locator) => locator.evaluateAll((list) => list.map((node) => node
 const falls = (list) => list.length > 1 && list.every((x, k) => !k || x < list[k - 1]);
 const rises = (list) => list.length > 1 && list.every((x, k) => !k || x > list[k - 1]);
 /* Where the label's glyphs are: boxes of text in SVG. */
-const boxes = (locator) => locator.evaluateAll((list) => list.map((node) => { const { left, right, top } = node.getBoundingClientRect(); return { left, right, top }; }));
+const boxes = (locator) => locator.evaluateAll((list) => list.map((node) => {
+  const { left, right, top } = node.getBoundingClientRect();
+  return { left, right, top };
+}));
 const words = (line) => line.match(/[\p{L}\p{N}]+|\p{P}/gu);
 
 test("9: right to left: words, offsets and threads run from the right", () => there(he({}), async (page) => {
@@ -40,9 +46,12 @@ test("9: right to left: words, offsets and threads run from the right", () => th
   assert.deepEqual(await sourceWords(page).allTextContents(), words(HEBREW));
   assert.equal(await text(page.locator(".line.source")), HEBREW);
   assert.ok(falls(await lefts(page.locator(".source .unit"))));
-  assert.ok((await page.locator(".target .unit").allTextContents()).filter((word) => /\p{Script=Arabic}/u.test(word)).length > 3);
+  assert.ok((await page.locator(".target .unit").allTextContents()).filter((word) => /\p{Script=Arabic}/u.test(word))
+    .length > 3);
   assert.ok(falls(await lefts(page.locator(".target .unit"))));
-  assert.deepEqual(await page.locator(".line").evaluateAll((list) => list.map((line) => [line.lang, getComputedStyle(line).direction])), [["he", "rtl"], ["ar", "rtl"]]);
+  assert.deepEqual(await page.locator(".line")
+    .evaluateAll((list) => list.map((line) => [line.lang, getComputedStyle(line).direction])),
+    [["he", "rtl"], ["ar", "rtl"]]);
 
   await page.locator(".source .unit").first().focus(); /* the left arrow goes on */
   await page.keyboard.press("ArrowLeft");
@@ -67,11 +76,15 @@ test("9: right to left: the matrix's columns and labels", () => there(he({}), as
   const tops = page.locator("#panel .tops text:not([data-end])"), sides = page.locator("#panel .sides text");
   assert.deepEqual(await tops.allTextContents(), words(HEBREW));
   assert.ok(falls(await lefts(tops)), "the first word's column is the rightmost");
-  const map = await page.locator("#panel .map").boundingBox(), head = (await page.locator("#panel .tops").boundingBox()).height;
-  for (const box of await boxes(tops)) assert.ok(box.top >= map.y - 1 && box.right <= map.x + map.width + 1, "column names lie within the picture");
+  const map = await page.locator("#panel .map").boundingBox(), head = (await page.locator("#panel .tops").boundingBox())
+    .height;
+  for (const box of await boxes(tops)) assert.ok(box.top >= map.y - 1 && box.right <= map.x + map.width + 1,
+    "column names lie within the picture");
   const cell = await page.locator("#panel .map rect").nth(1).boundingBox(); /* row 0, column 0 */
   assert.ok(Math.abs(cell.y - map.y - head) < 4 && cell.x > map.x + map.width / 2);
-  for (const box of await boxes(sides)) assert.ok(box.left >= map.x - 1 && box.right <= map.x + (await page.locator("#panel .map").evaluate((svg) => svg.layout.left)), "row names lie left of the cells");
+  for (const box of await boxes(sides))
+    assert.ok(box.left >= map.x - 1 && box.right <= map.x
+    + (await page.locator("#panel .map").evaluate((svg) => svg.layout.left)), "row names lie left of the cells");
 
   await page.locator("#panel .map").focus();
   await page.keyboard.press("ArrowLeft");
@@ -83,8 +96,10 @@ test("9: right to left: the matrix's columns and labels", () => there(he({}), as
 test("9: right to left: lines, table, confidence, tree, picture", async () => {
   await there(he({ lines: 1 }), async (page) => {
     await translated(page);
-    const map = await page.locator("#panel .map").boundingBox(), labels = await boxes(page.locator("#panel .map text:not([data-end])")), count = words(HEBREW).length;
-    for (const [k, box] of labels.entries()) assert.ok(box.left >= map.x - 1 && box.right <= map.x + map.width + 1 && (k < count) === (box.left < map.x + map.width / 2), `label ${k}`);
+    const map = await page.locator("#panel .map").boundingBox(),
+      labels = await boxes(page.locator("#panel .map text:not([data-end])")), count = words(HEBREW).length;
+    for (const [k, box] of labels.entries()) assert.ok(box.left >= map.x - 1 && box.right <= map.x + map.width + 1
+      && (k < count) === (box.left < map.x + map.width / 2), `label ${k}`);
     await page.getByRole("button", { name: "Table" }).click();
     assert.ok(falls(await lefts(page.locator("#panel thead th"))));
     await page.locator("#tab-confidence").click();
@@ -95,7 +110,8 @@ test("9: right to left: lines, table, confidence, tree, picture", async () => {
     await page.keyboard.press("Escape");
     await page.locator("#tab-beam").click();
     await page.locator(".tree").waitFor();
-    assert.ok(await page.locator(".tree").evaluate((tree) => [...tree.querySelectorAll("text[direction=rtl]")].every((node) => node.getBBox().x > Number(node.previousElementSibling.getAttribute("cx")))));
+    assert.ok(await page.locator(".tree").evaluate((tree) => [...tree.querySelectorAll("text[direction=rtl]")]
+      .every((node) => node.getBBox().x > Number(node.previousElementSibling.getAttribute("cx")))));
   });
   await there(he({ v: "export" }), async (page) => {
     await translated(page);
@@ -122,7 +138,9 @@ test("9: right to left: why a word was written, links by hand", async () => {
   });
   await there(he({ v: "links", g: "0-0" }), async (page) => {
     await page.locator("#links-map").waitFor();
-    const { x, middle } = await page.locator("#links-map").evaluate((svg) => ({ x: Number(svg.querySelector("[data-link]").getAttribute("x")), middle: svg.getAttribute("width") / 2 }));
+    const { x, middle } = await page.locator("#links-map")
+      .evaluate((svg) => ({ x: Number(svg.querySelector("[data-link]").getAttribute("x")),
+      middle: svg.getAttribute("width") / 2 }));
     assert.ok(x > middle, "the first word's link is on the right");
     await page.locator("#links-map").focus();
     await page.keyboard.press("ArrowLeft");
@@ -131,7 +149,8 @@ test("9: right to left: why a word was written, links by hand", async () => {
   });
 });
 
-test("9: right to left: a translation of one's own, matched by its offsets", () => there(he({ v: "ask" }), async (page) => {
+test("9: right to left: a translation of one's own, matched by its offsets",
+  () => there(he({ v: "ask" }), async (page) => {
   await translated(page);
   await page.locator("#reference").fill(ARABIC);
   await page.getByRole("button", { name: "Score it" }).click();
@@ -146,7 +165,8 @@ test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async 
   assert.equal(await text(page.locator(".line.source")), CHINESE);
   assert.ok(rises(await lefts(page.locator(".source .unit"))));
   assert.deepEqual(await page.locator(".line").evaluateAll((list) => list.map((line) => line.lang)), ["zh", "ja"]);
-  assert.deepEqual(await page.locator("#panel .tops text:not([data-end])").allTextContents(), await chineseWords(CHINESE));
+  assert.deepEqual(await page.locator("#panel .tops text:not([data-end])").allTextContents(),
+    await chineseWords(CHINESE));
   assert.ok(rises(await lefts(page.locator("#panel .tops text:not([data-end])"))));
   await page.locator("#tab-ask").click();
   await page.locator("#reference").fill(JAPANESE);
@@ -155,7 +175,8 @@ test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async 
   assert.equal((await page.locator("#panel .sides text").allTextContents()).join(""), JAPANESE);
 }));
 
-test("9: a model without attention: every view opens", () => there(link({ t: "tom is in the house", m: "fixed-gru", s: "greedy" }), async (page) => {
+test("9: a model without attention: every view opens",
+  () => there(link({ t: "tom is in the house", m: "fixed-gru", s: "greedy" }), async (page) => {
   await translated(page);
   assert.match(await text(page.locator("#hint")), /no attention/);
   for (const line of [".source", ".target"]) await point(page.locator(`${line} .unit`).first());
@@ -167,7 +188,9 @@ test("9: a model without attention: every view opens", () => there(link({ t: "to
   assert.equal(await page.getByRole("button", { name: "PNG" }).isDisabled(), true);
 }, { expected: /400/ }));
 
-test("7: a model that parses: its words, what it copies", () => visit("#" + new URLSearchParams({ t: "What is the population of Zurich?", m: "geoquery", v: "diagnostics" }), async (page) => {
+test("7: a model that parses: its words, what it copies",
+  () => visit("#" + new URLSearchParams({ t: "What is the population of Zurich?", m: "geoquery", v: "diagnostics" }),
+  async (page) => {
   await target(page, "zurich").waitFor();
   assert.equal(await text(page.locator("#go")), "Parse");
   assert.equal(await page.locator("#result").getAttribute("aria-label"), "Logical form");

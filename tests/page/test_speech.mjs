@@ -12,7 +12,8 @@ const FOLDER = "server/page", STRING = '"((?:[^"\\\\]|\\\\.)*)"';
 function said() {
   const found = new Set();
   for (const name of readdirSync(FOLDER).filter((one) => /\.js$/.test(one) && !["de.js", "fr.js"].includes(one))) {
-    for (const [, ...texts] of readFileSync(join(FOLDER, name), "utf8").matchAll(new RegExp(`\\bt\\((?:[^"()]*"?[^"()]*"? \\? )?${STRING}(?: : ${STRING})?`, "g")))
+    for (const [, ...texts] of readFileSync(join(FOLDER, name), "utf8")
+      .matchAll(new RegExp(`\\bt\\((?:[^"()]*"?[^"()]*"? \\? )?${STRING}(?: : ${STRING})?`, "g")))
       for (const one of texts) if (one !== undefined) found.add(JSON.parse(`"${one}"`));
   }
   const html = ["index.html", "models.html"].map((name) => readFileSync(join(FOLDER, name), "utf8")).join("\n");
@@ -22,8 +23,10 @@ function said() {
 }
 
 for (const code of ["de", "fr"]) {
-  test(`speech: ${code}: every text has a translation, with the same places for values, and the page opens in it`, async () => {
-    const words = (await import(`../../${FOLDER}/${code}.js`)).default, texts = said(), holes = (one) => (one.match(/\{\d\}/g) ?? []).sort().join();
+  test(`speech: ${code}: every text has a translation, with the same places for values, and the page opens in it`,
+    async () => {
+    const words = (await import(`../../${FOLDER}/${code}.js`)).default, texts = said(),
+      holes = (one) => (one.match(/\{\d\}/g) ?? []).sort().join();
     assert.ok(texts.length > 100, `${texts.length}`);
     assert.deepEqual(texts.filter((one) => !words[one]), []);
     assert.deepEqual(Object.entries(words).filter(([from, to]) => holes(from) !== holes(to)), []);
@@ -50,31 +53,45 @@ for (const code of ["de", "fr"]) {
 const visible = (page) => page.evaluate(() => {
   const found = new Set(), add = (one) => { if (/\p{L}{2}/u.test(one ?? "")) found.add(one.trim()); };
   for (const node of window.deep("body *")) {
-    if (!node.checkVisibility() || node.matches("script, pre, #speak *, #examples *, #history *, .passage, .passage *")) continue;
+    if (!node.checkVisibility() || node.matches("script, pre, #speak *, #examples *, #history *, .passage, .passage *"))
+      continue;
     for (const name of ["aria-label", "aria-valuetext", "title", "placeholder"]) add(node.getAttribute(name));
     for (const child of node.childNodes) if (child.nodeType === Node.TEXT_NODE) add(child.data);
   }
   return [...found];
 });
 
-const HEADS = "transformer-alignment-layer", SENTENCES = `${sentence} Where is the train station?`, FILE = "She gave him the book.\tElle lui donna le livre.\nWho wrote this letter?\n";
+const HEADS = "transformer-alignment-layer", SENTENCES = `${sentence} Where is the train station?`,
+  FILE = "She gave him the book.\tElle lui donna le livre.\nWho wrote this letter?\n";
 const head = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
 const see = (selector) => (page) => page.locator(selector).first().waitFor();
 const click = (selector) => (page) => page.locator(selector).first().click();
 /* name: [the link's fields, what is done then..., or waited for]. */
 const STATES = {
-  map: [{ look: "attention" }, click("#how summary"), see("#panel .map")], lines: [{ lines: 1 }, see("#panel .lines")], table: [{ asTable: 1 }, see("#panel table")],
-  "a word pinned": [{}, click(".target .unit"), see("#see")], alternatives: [{ v: "confidence" }, click("#panel .step"), see("#popover li")],
-  "a question": [{}, (page) => page.locator(".target .unit").nth(2).click(), (page) => page.locator(".source .unit").nth(2).click(), see("#undo")],
-  "an own translation": [{ v: "ask", own: "Elle lui a rendu son livre." }, see("#panel .map")], beam: [{ v: "beam" }, see(".tree")],
-  compare: [{ v: "compare" }, see("#panel .map >> nth=1")], diagnostics: [{ v: "diagnostics" }, see(".cover:not([aria-busy])")],
-  why: [{ v: "why" }, see("#loss-map")], "why not": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")], "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
-  links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")], "links of one's own": [{ v: "links", own: "Elle lui a rendu son livre.", ofOwn: 1, g: "4-5" }, see("#links-map")],
-  corpus: [{ v: "corpus" }, see("#panel .drop"), (page) => page.locator("#corpus-file").setInputFiles({ name: "a.tsv", mimeType: "text/plain", buffer: Buffer.from(FILE) }), see("#row-2")],
-  export: [{ v: "export" }, see("#panel pre")], "several sentences": [{ t: SENTENCES }, see("#next")], help: [{}, click("#show-help"), see("#help dt")],
-  "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")], "a pair that is missing": [{}, (page) => page.locator("#to").selectOption("ja"), see("#missing")],
-  "a logical form": [{ m: "geoquery", t: "What is the population of Zurich?", v: "ask" }, see("#reference")], "no text": [{ t: "" }, see(".state")], "too long": [{ t: "a ".repeat(20000) }, see("#text-error")],
-  ...Object.fromEntries(["cross.0.1", "encoder.0.1", "decoder.0.1"].map((h) => [h, [head(h), see("#heads-view .grid")]])),
+  map: [{ look: "attention" }, click("#how summary"), see("#panel .map")], lines: [{ lines: 1 }, see("#panel .lines")],
+  table: [{ asTable: 1 }, see("#panel table")],
+  "a word pinned": [{}, click(".target .unit"), see("#see")], alternatives: [{ v: "confidence" }, click("#panel .step"),
+    see("#popover li")],
+  "a question": [{}, (page) => page.locator(".target .unit").nth(2).click(),
+    (page) => page.locator(".source .unit").nth(2).click(), see("#undo")],
+  "an own translation": [{ v: "ask", own: "Elle lui a rendu son livre." }, see("#panel .map")],
+  beam: [{ v: "beam" }, see(".tree")],
+  compare: [{ v: "compare" }, see("#panel .map >> nth=1")],
+  diagnostics: [{ v: "diagnostics" }, see(".cover:not([aria-busy])")],
+  why: [{ v: "why" }, see("#loss-map")], "why not": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")],
+  "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
+  links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")],
+  "links of one's own": [{ v: "links", own: "Elle lui a rendu son livre.", ofOwn: 1, g: "4-5" }, see("#links-map")],
+  corpus: [{ v: "corpus" }, see("#panel .drop"), (page) => page.locator("#corpus-file")
+    .setInputFiles({ name: "a.tsv", mimeType: "text/plain", buffer: Buffer.from(FILE) }), see("#row-2")],
+  export: [{ v: "export" }, see("#panel pre")], "several sentences": [{ t: SENTENCES }, see("#next")],
+    help: [{}, click("#show-help"), see("#help dt")],
+  "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],
+  "a pair that is missing": [{}, (page) => page.locator("#to").selectOption("ja"), see("#missing")],
+  "a logical form": [{ m: "geoquery", t: "What is the population of Zurich?", v: "ask" }, see("#reference")],
+  "no text": [{ t: "" }, see(".state")], "too long": [{ t: "a ".repeat(20000) }, see("#text-error")],
+  ...Object.fromEntries(["cross.0.1", "encoder.0.1", "decoder.0.1"]
+    .map((h) => [h, [head(h), see("#heads-view .grid")]])),
 };
 
 let daemon;
@@ -89,7 +106,10 @@ async function ownWords() {
     const t = fields.t ?? sentence;
     add(`${t} ${fields.own ?? ""}`);
     if (t.length > 1000 || !t) continue;
-    const { sentences } = (await (await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify({ text: t, model: fields.m ?? "en-fr", beam_size: 5, n_best: 5, include: ["tokens", "top_k", ...(fields.v === "beam" ? ["beam"] : [])] }) })).json()).results[0];
+    const { sentences } =
+      (await (await fetch(`${daemon.url}/attention`,
+      { method: "POST", body: JSON.stringify({ text: t, model: fields.m ?? "en-fr", beam_size: 5, n_best: 5,
+      include: ["tokens", "top_k", ...(fields.v === "beam" ? ["beam"] : [])] }) })).json()).results[0];
     for (const s of sentences) add(JSON.stringify(s).replaceAll("\\", " "));
   }
   const { supportedFilesFormat } = await (await fetch(`${daemon.url}/frontend/settings`)).json();
@@ -106,7 +126,8 @@ async function saidTo(locale) {
       await page.keyboard.press("Escape");
       for (const hash of [link({ t: "" }), link({ v: "map", ...fields })]) {
         await page.evaluate((next) => { location.hash = next; }, hash);
-        if (hash === link({ t: "" })) await page.locator("#status .state").waitFor(); /* nothing of the state before is left */
+        /* Nothing of the state before is left. */
+        if (hash === link({ t: "" })) await page.locator("#status .state").waitFor();
       }
       await page.locator("#result[aria-busy=false]").waitFor({ state: "attached" });
       for (const step of steps) await step(page);
@@ -119,21 +140,27 @@ async function saidTo(locale) {
 test("speech: no view says anything in English to a reader of German or French", async () => {
   const own = await ownWords(), english = await saidTo("en-US"), wrong = [];
   for (const code of ["de", "fr"]) {
-    const words = (await import(`../../${FOLDER}/${code}.js`)).default, theirs = await saidTo(code), same = new Set(Object.entries(words).filter(([from, to]) => from.trim() === to.trim()).map(([from]) => from.trim()));
+    const words = (await import(`../../${FOLDER}/${code}.js`)).default, theirs = await saidTo(code),
+      same = new Set(Object.entries(words).filter(([from, to]) => from.trim() === to.trim())
+      .map(([from]) => from.trim()));
     for (const name of Object.keys(STATES)) {
       for (const one of theirs[name]) {
-        if (english[name].includes(one) && !same.has(one) && [...one.matchAll(/\p{L}+/gu)].some(([word]) => !own.has(word))) wrong.push(`${code}, ${name}: ${one}`);
+        if (english[name].includes(one) && !same.has(one) && [...one.matchAll(/\p{L}+/gu)]
+          .some(([word]) => !own.has(word))) wrong.push(`${code}, ${name}: ${one}`);
       }
     }
   }
   assert.deepEqual(wrong, []);
 });
 
-test("speech: what the help lets one try is tried with a model that has it, or is not offered", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
+test("speech: what the help lets one try is tried with a model that has it, or is not offered",
+  () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
   await translated(page);
   await page.locator("#show-help").click();
   await page.locator("#help dt").first().waitFor();
-  const offers = await page.locator("#help dd").evaluateAll((list) => list.map((one) => [one.previousElementSibling.textContent, one.querySelector("a")?.hash ?? ""]));
+  const offers = await page.locator("#help dd")
+    .evaluateAll((list) =>
+    list.map((one) => [one.previousElementSibling.textContent, one.querySelector("a")?.hash ?? ""]));
   assert.equal(offers.find(([name]) => name === "Heads")[1], ""); /* none of these models has heads */
   assert.match(offers.find(([name]) => name === "Compare")[1], /m=en-fr/);
 }));

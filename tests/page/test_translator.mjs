@@ -4,7 +4,8 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { ask, hashOf, holds, link, point, program, sentence, shipped, target, text, translated, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, point, program, sentence, shipped, target, text, translated,
+  visit } from "./browser.mjs";
 import { renamedFolder } from "./folders.mjs";
 import { wordsOf } from "./lengths.mjs";
 
@@ -24,7 +25,8 @@ const chosen = (page) => Promise.all(["from", "to"].map((id) => page.locator(`#$
 const copied = (page) => page.evaluate(() => navigator.clipboard.readText());
 const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 
-test("boxes: languages by name, of every pair that is served, by two models, too; logical forms by what they are", () => visit(link({}), async (page) => {
+test("boxes: languages by name, of every pair that is served, by two models, too; logical forms by what they are",
+  () => visit(link({}), async (page) => {
   await translated(page);
   assert.deepEqual(await labels(page, "from"), ["Detect language", "English", "French", "German"]);
   assert.deepEqual(await labels(page, "to"), ["French", "Logical form (geoquery)"]);
@@ -40,7 +42,8 @@ test("boxes: languages by name, of every pair that is served, by two models, too
   assert.equal(await text(page.locator("#go")), "Parse");
 }, { daemon }));
 
-test("boxes: the language that is detected is shown, and chooses the model", () => visit(link({ auto: 1, t: "" }), async (page) => {
+test("boxes: the language that is detected is shown, and chooses the model",
+  () => visit(link({ auto: 1, t: "" }), async (page) => {
   await page.locator("#text").fill("Where is the train station?");
   await target(page, "gare").waitFor();
   assert.equal(await text(page.locator("#from option:checked")), "Detected: English");
@@ -55,7 +58,8 @@ test("boxes: a pair without a model says how to get one", () => visit(link({}), 
   await translated(page);
   await page.locator("#to").selectOption("ja");
   await page.locator("#missing").waitFor();
-  assert.match(await text(page.locator("#missing")), /^No model here translates English to Japanese\.[^]*alignd get en-ja/);
+  assert.match(await text(page.locator("#missing")),
+    /^No model here translates English to Japanese\.[^]*alignd get en-ja/);
   assert.equal(await page.locator("#take").isVisible(), false);
   await page.locator("#to").selectOption("fr");
   await target(page, "livre").waitFor();
@@ -79,8 +83,10 @@ test("boxes: counter, limit, clear", () => visit(link({}), async (page) => {
   assert.equal(await page.locator("#take").isVisible(), false);
 }));
 
-test("boxes: a long paste is translated paragraph by paragraph as results arrive, and whole in the end", () => visit(link({ t: "" }), async (page) => {
-  const long = Array.from({ length: 20 }, (_, k) => `${k + 1}. ${wordsOf(60 + 5 * k)}\n`).join("\n").slice(0, 9900), asked = [];
+test("boxes: a long paste is translated paragraph by paragraph as results arrive, and whole in the end",
+  () => visit(link({ t: "" }), async (page) => {
+  const long = Array.from({ length: 20 }, (_, k) => `${k + 1}. ${wordsOf(60 + 5 * k)}\n`).join("\n").slice(0, 9900),
+    asked = [];
   let go;
   const later = new Promise((resolve) => { go = resolve; });
   await page.route("**/translate", async (route) => {
@@ -102,17 +108,24 @@ test("boxes: a long paste is translated paragraph by paragraph as results arrive
   assert.ok(sentences > 50, `${sentences}`);
 
   const before = asked.length; /* a paragraph that is typed into is asked for again, the others are not */
-  await page.locator("#text").evaluate((box) => { box.value = box.value.replace("3. The old man", "3. The young man"); box.dispatchEvent(new Event("input", { bubbles: true })); });
+  await page.locator("#text").evaluate((box) => {
+    box.value = box.value.replace("3. The old man", "3. The young man");
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  });
   await page.locator("#result", { hasText: "jeune" }).waitFor();
   await page.locator("#result[aria-busy=false]").waitFor();
   assert.equal(asked.length, before + 1);
 }));
 
-test("boxes: the result is a text: it is selected by dragging, copied with its line breaks, and clicks and selecting do not interfere", () => visit(link({ t: "The boy is late.\n\nWhere is the train station?" }), async (page) => {
+test(
+  "boxes: the result is a text: it is selected by dragging, copied with its line breaks, and clicks and selecting do " +
+    "not interfere", () => visit(link({ t: "The boy is late.\n\nWhere is the train station?" }), async (page) => {
   await page.locator("#result .word", { hasText: "gare" }).waitFor();
-  const expected = (await ask("/translate", { text: "The boy is late.\n\nWhere is the train station?", model: "en-fr" })).translations[0].text;
+  const expected = (await ask("/translate", { text: "The boy is late.\n\nWhere is the train station?",
+    model: "en-fr" })).translations[0].text;
   assert.equal(await result(page), expected);
-  const which = await page.locator("#which").innerText(), first = await page.locator("#result .word").first().boundingBox(), last = await page.locator("#result .word").last().boundingBox();
+  const which = await page.locator("#which").innerText(), first = await page.locator("#result .word").first()
+    .boundingBox(), last = await page.locator("#result .word").last().boundingBox();
   await page.mouse.move(first.x + 1, first.y + first.height / 2);
   await page.mouse.down();
   await page.mouse.move(last.x + last.width + 3, last.y + last.height / 2, { steps: 5 });
@@ -129,29 +142,37 @@ test("boxes: the result is a text: it is selected by dragging, copied with its l
   await page.locator(".unit.pinned", { hasText: "gare" }).waitFor();
   assert.match(await text(page.locator("#which")), /Sentence 2 of 2/);
 
-  const line = page.locator("#reading .line.target"), whole = await text(line), box = await line.locator(".unit").first().boundingBox(); /* in the sentence below, too */
+  /* In the sentence below, too. */
+  const line = page.locator("#reading .line.target"), whole = await text(line),
+    box = await line.locator(".unit").first().boundingBox();
   await page.mouse.move(box.x + 1, box.y + box.height / 2);
   await page.mouse.down();
   await page.mouse.move(box.x + 90, box.y + box.height / 2, { steps: 5 });
   await page.mouse.up();
-  const selected = await page.evaluate(() => String(document.getElementById("view").shadowRoot.getSelection?.() ?? getSelection()));
+  const selected = await page.evaluate(() => String(document.getElementById("view").shadowRoot.getSelection?.()
+    ?? getSelection()));
   assert.ok(selected.length > 2 && whole.includes(selected), selected);
   assert.equal(await text(page.locator(".unit.pinned")), "gare");
 }, CLIPBOARD));
 
-test("boxes: a screen reader has one text; its words are reached with the arrow keys from one stop", () => visit(link({}), async (page) => {
+test("boxes: a screen reader has one text; its words are reached with the arrow keys from one stop",
+  () => visit(link({}), async (page) => {
   await page.locator("#result .word").first().waitFor();
   assert.equal(await page.locator("#result [tabindex='0']").count(), 1);
   assert.equal(await page.locator("#result button, #result [role]").count(), 0);
   await page.locator("#result [tabindex='0']").focus();
-  for (const key of ["End", "Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+  for (const key of ["End", "Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"])
+    await page.keyboard.press(key);
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "livre");
-  assert.equal(await page.locator("#mirror .lit").evaluateAll((list) => list.map((word) => word.textContent).join(" ")), "book");
+  assert.equal(await page.locator("#mirror .lit").evaluateAll((list) => list.map((word) => word.textContent).join(" ")),
+    "book");
   await page.keyboard.press("Enter");
   await page.locator(".unit.pinned", { hasText: "livre" }).waitFor();
 }));
 
-test("boxes: pointing at a word of either box shades its partners in the other; at one of another sentence shows that sentence", () => visit(link({ t: `${sentence} Where is the train station?` }), async (page) => {
+test(
+  "boxes: pointing at a word of either box shades its partners in the other; at one of another sentence shows that " +
+    "sentence", () => visit(link({ t: `${sentence} Where is the train station?` }), async (page) => {
   await page.locator("#result .word", { hasText: "gare" }).waitFor();
   await point(page.locator("#result .word", { hasText: "gare" }));
   await page.locator("#mirror .lit", { hasText: "station" }).waitFor();
@@ -177,26 +198,33 @@ const warned = (...warnings) => (page) => page.route("**/translate", async (rout
   body.translations[0].warnings = warnings;
   await route.fulfill({ response: reply, json: body });
 });
-test("boxes: warnings stand at the words that they are about", () => visit(link({ t: "Where is the train station? I have 341 books." }), async (page) => {
+test("boxes: warnings stand at the words that they are about",
+  () => visit(link({ t: "Where is the train station? I have 341 books." }), async (page) => {
   await page.locator("#warnings li").nth(1).waitFor();
   assert.equal(await text(page.locator("#warnings li").first()), "Check the numbers: 341 became 341.");
-  assert.deepEqual(await page.locator("#result .warned").evaluateAll((list) => list.map((word) => word.textContent)).then((list) => list.includes("341")), true);
+  assert.deepEqual(await page.locator("#result .warned").evaluateAll((list) => list.map((word) => word.textContent))
+    .then((list) => list.includes("341")), true);
   await page.locator("#warnings button").first().click();
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "341");
   assert.match(await page.evaluate(() => document.activeElement.title), /^Check the numbers/);
   assert.equal(await text(page.locator("#warnings li").nth(1)), "Some of the text may be missing here.");
-}, { before: warned({ code: "numbers", message: "", source: ["341"], target: ["341"] }, { code: "shortened", message: "" }) }));
+}, { before: warned({ code: "numbers", message: "", source: ["341"], target: ["341"] },
+  { code: "shortened", message: "" }) }));
 
 /* ---- files ---- */
 
-const SRT = "1\n00:00:01,000 --> 00:00:02,500\nWhere is the train station?\n\n2\n00:00:03,000 --> 00:00:05,000\nShe gave him the book.\n";
+const SRT =
+  "1\n00:00:01,000 --> 00:00:02,500\nWhere is the train station?\n\n2\n00:00:03,000 --> 00:00:05,000\nShe gave him " +
+    "the book.\n";
 const drop = (page, name, content) => page.locator("#text").evaluate((box, [title, text]) => {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([text], title, { type: "text/plain" }));
-  for (const type of ["dragover", "drop"]) box.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  for (const type of ["dragover", "drop"])
+    box.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
 }, [name, content]);
 
-test("files: subtitles that are dropped are translated, shown beside the source by line, and saved", () => visit(link({}), async (page) => {
+test("files: subtitles that are dropped are translated, shown beside the source by line, and saved",
+  () => visit(link({}), async (page) => {
   await translated(page);
   await drop(page, "film.srt", SRT);
   await page.locator("#save-file").waitFor();
@@ -207,7 +235,9 @@ test("files: subtitles that are dropped are translated, shown beside the source 
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save-file").click()]);
   assert.equal(download.suggestedFilename(), "film.fr.srt");
   assert.equal(readFileSync(await download.path(), "utf8"), expected);
-  assert.deepEqual(await page.locator("#files tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent).slice(0, 2))), [["3", "Where is the train station?"], ["7", "She gave him the book."]]);
+  assert.deepEqual(await page.locator("#files tbody tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent).slice(0, 2))),
+    [["3", "Where is the train station?"], ["7", "She gave him the book."]]);
   assert.match(await text(page.locator("#files [role=status]")), /^2 sentences translated, format srt/);
   await page.locator("#both-file").click();
   await page.locator("#files pre", { hasText: /train station\?\n.*gare/ }).waitFor();
@@ -216,12 +246,19 @@ test("files: subtitles that are dropped are translated, shown beside the source 
   assert.equal(await page.locator("#text").inputValue(), sentence); /* the text is still there */
 }));
 
-test("files: how far it is, by the server's events; warnings with their lines; cancelled, and translated again; what cannot be read", () => visit(link({}), async (page) => {
+test(
+  "files: how far it is, by the server's events; warnings with their lines; cancelled, and translated again; what " +
+    "cannot be read", () => visit(link({}), async (page) => {
   await translated(page);
   let whole = false;
   const event = (name, data) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-  await page.route("**/documents", (route) => (whole ? route.fulfill({ contentType: "text/event-stream", body: event("sentence", { left: 1 }) + event("warning", { code: "numbers", message: "the numbers differ", line: 7 }) + event("sentence", { left: 0 }) + event("result", { file_name: "a.fr.json", format: "json", text: "{}" }) }) : undefined)); /* the first is never answered */
-  await page.locator("#file").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+  /* The first is never answered. */
+  await page.route("**/documents",
+    (route) => (whole ? route.fulfill({ contentType: "text/event-stream", body: event("sentence", { left: 1 })
+    + event("warning", { code: "numbers", message: "the numbers differ", line: 7 }) + event("sentence", { left: 0 })
+    + event("result", { file_name: "a.fr.json", format: "json", text: "{}" }) }) : undefined));
+  await page.locator("#file")
+    .setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from("{}") });
   await page.locator("#cancel-file").click();
   whole = true;
   await page.locator("#again-file").click();
@@ -229,16 +266,19 @@ test("files: how far it is, by the server's events; warnings with their lines; c
   assert.equal(await text(page.locator("#files .notes li")), "Line 7: the numbers differ");
   assert.match(await text(page.locator("#files [role=status]")), /^2 sentences/);
   await page.unroute("**/documents");
-  await page.locator("#file").setInputFiles({ name: "picture.xyz", mimeType: "application/octet-stream", buffer: Buffer.from([1, 2, 3]) });
+  await page.locator("#file").setInputFiles({ name: "picture.xyz", mimeType: "application/octet-stream",
+    buffer: Buffer.from([1, 2, 3]) });
   await page.locator("#files .error").waitFor();
 }, { expected: /400|ERR_/ }));
 
-test("files: all formats are offered; an archive is saved byte for byte, and has both languages in one file", () => visit(link({}), async (page) => {
+test("files: all formats are offered; an archive is saved byte for byte, and has both languages in one file",
+  () => visit(link({}), async (page) => {
   await translated(page);
   const { supportedFilesFormat: formats } = await (await fetch(`${daemon.url}/frontend/settings`)).json();
   assert.equal(await page.locator("#file").getAttribute("accept"), formats.join());
   assert.ok([".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".epub"].every((format) => formats.includes(format)));
-  const bytes = Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0x80, 10]), result = { file_name: "a.fr.docx", format: "docx", base64: bytes.toString("base64") };
+  const bytes = Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0x80, 10]),
+    result = { file_name: "a.fr.docx", format: "docx", base64: bytes.toString("base64") };
   const sent = [];
   await page.route("**/documents", (route) => {
     sent.push(route.request().postDataBuffer().toString("latin1"));
@@ -256,9 +296,11 @@ test("files: all formats are offered; an archive is saved byte for byte, and has
 
 /* ---- a person's first two minutes ---- */
 
-test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are dropped, the link is shared", () => visit("", async (page) => {
+test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are dropped, the link is shared",
+  () => visit("", async (page) => {
   await translated(page); /* there is something to see */
-  const paragraph = "The old man gave the children some bread. The water was cold and clear.\n\nWhere is the train station?";
+  const paragraph =
+    "The old man gave the children some bread. The water was cold and clear.\n\nWhere is the train station?";
   await page.evaluate((words) => navigator.clipboard.writeText(words), paragraph);
   await page.locator("#text").click();
   await page.keyboard.press("Control+a");
@@ -287,7 +329,10 @@ test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are d
   });
 }, CLIPBOARD));
 
-test("boxes: the words that are doubted are marked, and no others", () => visit(link({ t: "Where is the train station? Qwxzv brgl plomf vrst glimp." }), async (page) => {
+test("boxes: the words that are doubted are marked, and no others",
+  () => visit(link({ t: "Where is the train station? Qwxzv brgl plomf vrst glimp." }), async (page) => {
   await page.locator("#warnings li", { hasText: "Probably wrong" }).waitFor();
-  assert.equal((await page.locator("#result .warned").allTextContents()).join(" "), (await result(page)).slice(0, 6).trim());
-}, { before: warned({ code: "doubtful", message: "", quality: 0.001, words: [{ start: 0, end: 6, start_utf16: 0, end_utf16: 6 }] }) }));
+  assert.equal((await page.locator("#result .warned").allTextContents()).join(" "),
+    (await result(page)).slice(0, 6).trim());
+}, { before: warned({ code: "doubtful", message: "", quality: 0.001,
+  words: [{ start: 0, end: 6, start_utf16: 0, end_utf16: 6 }] }) }));

@@ -1,4 +1,5 @@
-/* What the page shows when there is nothing to show: no text, models that are loading, a server that is busy, gone, or wrong. */
+/* What the page shows when there is nothing to show: no text, models that are loading, a server that is busy, gone,
+ * or wrong. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +9,8 @@ import { join } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
 import { hashOf, link, program, sentence, text, translated, visit } from "./browser.mjs";
 
-const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
+const refusal = (status, code, error, seconds) =>
+  ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
 const busy = (seconds) => refusal(429, "queue_full", "the queue is full", seconds);
 const loading = refusal(503, "unavailable", "the models are still loading", 1);
 const state = (page, words) => page.locator(".state", { hasText: words }).waitFor();
@@ -17,7 +19,8 @@ const state = (page, words) => page.locator(".state", { hasText: words }).waitFo
 function hinder(pattern, reply, times = Infinity) {
   return (page) => {
     let left = times;
-    return page.route(pattern, (route) => (left-- > 0 ? (reply ? route.fulfill(reply) : route.abort()) : route.continue()));
+    return page.route(pattern,
+      (route) => (left-- > 0 ? (reply ? route.fulfill(reply) : route.abort()) : route.continue()));
   };
 }
 
@@ -72,7 +75,8 @@ test("9: no server from the beginning", () => visit(link({}), async (page) => {
 
 test("9: a server that asks for a key", async () => {
   const folder = mkdtempSync(join(tmpdir(), "alignd-page-")), file = join(folder, "keys");
-  const made = spawnSync(program, ["key", "--name", "page"], { encoding: "utf8" }), key = /[0-9A-Za-z_-]{20,}/.exec(made.stderr)[0];
+  const made = spawnSync(program, ["key", "--name", "page"], { encoding: "utf8" }),
+    key = /[0-9A-Za-z_-]{20,}/.exec(made.stderr)[0];
   writeFileSync(file, made.stdout);
   const daemon = await startDaemon(program, ["weights/en-fr"], ["--api-keys", file]);
   try {
@@ -85,7 +89,8 @@ test("9: a server that asks for a key", async () => {
       await page.getByRole("button", { name: "Use it" }).click();
       await translated(page);
       const shown = await text(page.locator("#panel pre"));
-      assert.ok(shown.includes('-H "X-Api-Key: $KEY"') && !shown.includes(key) && !(await hashOf(page)).includes(key), "the key is not told");
+      assert.ok(shown.includes('-H "X-Api-Key: $KEY"') && !shown.includes(key) && !(await hashOf(page)).includes(key),
+        "the key is not told");
       await page.reload();
       await translated(page);
     }, { daemon, expected: /401|403/ });
@@ -100,7 +105,8 @@ test("9: the server's errors, where they happened", async () => {
     await state(page, "Internal error, see the log for request 4f1c.");
     await page.getByRole("button", { name: "Try again" }).click();
     await translated(page);
-  }, { before: hinder("**/translate", refusal(500, "internal", "internal error, see the log for request 4f1c"), 1), expected: /500/ });
+  }, { before: hinder("**/translate", refusal(500, "internal", "internal error, see the log for request 4f1c"), 1),
+    expected: /500/ });
   await visit(link({}), async (page) => {
     await state(page, "That took longer than the server allows.");
   }, { before: hinder("**/translate", refusal(504, "deadline_exceeded", "the deadline passed")), expected: /504/ });

@@ -1,5 +1,5 @@
-/* The page tells the truth: all views say the same of a cell, which is what the daemon says; what lies on </s> is seen; a model that was not
- * trained to align does not pretend to. */
+/* The page tells the truth: all views say the same of a cell, which is what the daemon says; what lies on </s> is
+ * seen; a model that was not trained to align does not pretend to. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -7,7 +7,8 @@ import { startDaemon } from "../clients/daemon.mjs";
 import { ask, becomes, link, point, program, sentence, target, text, translated, visit } from "./browser.mjs";
 
 const SENTENCES = 50;
-const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().split("\n").slice(0, SENTENCES).map((line) => line.split("\t")[3]);
+const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().split("\n").slice(0, SENTENCES)
+  .map((line) => line.split("\t")[3]);
 const LOOKS = [["alignment", "soft_alignment"], ["attention", "attention"]];
 
 /* A model with a head, of made up weights. */
@@ -17,11 +18,17 @@ after(() => daemon?.stop());
 
 /* What each view says, in the page: matrices [rows][columns], what is said of each row, and the coverage. */
 async function gather() {
-  const all = window.deep, next = () => new Promise((done) => setTimeout(done)); /* pictures are drawn when the script has ended */
-  const press = (name) => { all("#panel button, .tabs button").find((button) => button.textContent === name).click(); return next(); };
+  /* Pictures are drawn when the script has ended. */
+  const all = window.deep, next = () => new Promise((done) => setTimeout(done));
+  const press = (name) => {
+    all("#panel button, .tabs button").find((button) => button.textContent === name).click();
+    return next();
+  };
   const grid = (rows, columns) => Array.from({ length: rows }, () => new Array(columns).fill(0));
-  const rows = all(".target .unit").length, columns = all(".source .unit").length, threads = grid(rows, columns), lines = grid(rows, columns), said = [], read = grid(rows, columns);
-  while (!all(".threads path").length) await next(); /* they are drawn when the browser says that they are on the screen */
+  const rows = all(".target .unit").length, columns = all(".source .unit").length, threads = grid(rows, columns),
+    lines = grid(rows, columns), said = [], read = grid(rows, columns);
+  /* They are drawn when the browser says that they are on the screen. */
+  while (!all(".threads path").length) await next();
   for (const path of all(".threads path")) {
     const [i, j] = path.dataset.cell.split(" ");
     threads[i][j] = Number(path.style.getPropertyValue("--w"));
@@ -39,11 +46,13 @@ async function gather() {
   });
   await press("Map");
   await press("Heat map");
-  const map = all("svg.map")[0], box = map.getBoundingClientRect(), { layout } = map, out = all("#map-view")[0].shadowRoot.querySelector(".read");
+  const map = all("svg.map")[0], box = map.getBoundingClientRect(), { layout } = map,
+    out = all("#map-view")[0].shadowRoot.querySelector(".read");
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
       if ((i + 2 * j) % 3) { read[i][j] = null; continue; } /* a third of the cells will do */
-      map.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + layout.x(j) + layout.cell / 2, clientY: box.y + layout.y(i) + layout.cell / 2 }));
+      map.dispatchEvent(new PointerEvent("pointermove",
+        { clientX: box.x + layout.x(j) + layout.cell / 2, clientY: box.y + layout.y(i) + layout.cell / 2 }));
       read[i][j] = Number(/\((\d\.\d{4})\)$/.exec(out.textContent)[1]);
     }
   }
@@ -62,7 +71,8 @@ async function gather() {
 
 /* The daemon's words and matrix, with </s> as the last column. */
 async function expected(source, name, model = "en-fr", post = ask) {
-  const s = (await post("/attention", { text: source, model, include: ["words", "tokens", "eos"] })).results[0].sentences[0];
+  const s = (await post("/attention", { text: source, model, include: ["words", "tokens", "eos"] })).results[0]
+    .sentences[0];
   return { words: s.words, rows: s.words[name].map((row) => [...row, 1 - row.reduce((sum, w) => sum + w, 0)]) };
 }
 
@@ -82,19 +92,23 @@ function best(name, { words, rows }, i) {
 }
 
 for (const [look, name] of LOOKS) {
-  test(`truth: threads, shades, heat map, lines, table, hints and diagnostics say the same, and what the daemon says: ${look}`, () => visit(link({ t: everyday[0], look }), async (page) => {
+  test(
+    `truth: threads, shades, heat map, lines, table, hints and diagnostics say the same, and what the daemon says: ${look}`, () => visit(link({ t: everyday[0], look }), async (page) => {
     for (const source of everyday) {
       await page.evaluate((hash) => { location.hash = hash; }, link({ t: source, look }));
       await page.locator(".line.source", { hasText: source }).waitFor();
       await page.locator(".reading:not(.busy)").waitFor();
-      const found = await page.evaluate(gather), given = await expected(source, name), { rows: all } = given, rows = look === "alignment" ? all.map((row) => row.slice(0, -1)) : all; /* of words and their alignment the end is no part */
+      /* Of words and their alignment the end is no part. */
+      const found = await page.evaluate(gather), given = await expected(source, name), { rows: all } = given,
+        rows = look === "alignment" ? all.map((row) => row.slice(0, -1)) : all;
       near(found.threads, rows, 0.002, `threads of ${source}`, 0.052);
       near(found.shades, rows, 0.002, `shades of ${source}`);
       near(found.read, rows, 0.0015, `heat map of ${source}`);
       near(found.lines, rows, 0.003, `lines of ${source}`, 0.022);
       near(found.table, rows, 0.002, `table of ${source}`);
       const aligned = (await expected(source, "soft_alignment")).rows;
-      found.coverage.forEach((sum, j) => assert.ok(Math.abs(sum - aligned.reduce((total, row) => total + row[j], 0)) < 0.01, `coverage of ${source}`));
+      found.coverage.forEach((sum, j) =>
+        assert.ok(Math.abs(sum - aligned.reduce((total, row) => total + row[j], 0)) < 0.01, `coverage of ${source}`));
       found.said.forEach((words, i) => {
         const [j, label] = best(name, given, i);
         if (rows[i][j] === undefined) return assert.ok(words.includes("is aligned with no word"), words);
@@ -106,28 +120,37 @@ for (const [look, name] of LOOKS) {
   }));
 }
 
-test("truth: the bar under a word is the daemon's estimate that it is right, and the hint says it", () => visit(link({}), async (page) => {
-  const { quality, words } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["words", "quality", "eos"] })).results[0].sentences[0];
-  const bars = () => page.locator(".target .unit").evaluateAll((list) => list.map((unit) => [unit.textContent, unit.style.getPropertyValue("--q")]));
+test("truth: the bar under a word is the daemon's estimate that it is right, and the hint says it",
+  () => visit(link({}), async (page) => {
+  const { quality, words } = (await ask("/attention",
+    { text: sentence, model: "en-fr", include: ["words", "quality", "eos"] })).results[0].sentences[0];
+  const bars = () => page.locator(".target .unit")
+    .evaluateAll((list) => list.map((unit) => [unit.textContent, unit.style.getPropertyValue("--q")]));
   await translated(page);
   assert.deepEqual(await bars(), quality.words.map((q, k) => [words.target[k], q.toFixed(2)]));
-  assert.match(await page.locator(".target .unit.rated").first().evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
+  assert.match(await page.locator(".target .unit.rated").first()
+    .evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
   for (const k of [0, quality.words.length - 1]) {
-    await point(page.locator(".target .unit").nth(k), async () => assert.match(await text(page.locator("#hint")), new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`)));
+    await point(page.locator(".target .unit").nth(k), async () => assert.match(await text(page.locator("#hint")),
+      new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`)));
   }
   await page.getByRole("button", { name: "Subwords" }).click();
   assert.equal(await page.locator(".target .unit.rated").count(), 0, "tokens are not rated");
 }));
 
-test("truth: what lies on the end of the sentence is seen, not shared out", () => visit(link({ t: "tom house ladder", m: "alignment-luong-gru", look: "attention" }), async (page) => {
+test("truth: what lies on the end of the sentence is seen, not shared out",
+  () => visit(link({ t: "tom house ladder", m: "alignment-luong-gru", look: "attention" }), async (page) => {
   await translated(page);
-  const post = async (path, body) => (await fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
-  const { rows } = await expected("tom house ladder", "attention", "alignment-luong-gru", post), end = rows[0].length - 1;
+  const post = async (path, body) =>
+    (await fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
+  const { rows } = await expected("tom house ladder", "attention", "alignment-luong-gru", post),
+    end = rows[0].length - 1;
   const worst = rows.map((row) => row[end]).indexOf(Math.max(...rows.map((row) => row[end])));
   assert.ok(rows[worst][end] > 0.5, "the sentence is one whose attention lies there");
   const mark = page.locator(".source .unit.end");
   await point(page.locator(".target .unit").nth(worst), async () => {
-    assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end]) < 0.002);
+    assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end])
+      < 0.002);
     assert.match(await mark.evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
     assert.match(await text(page.locator("#hint")), /looks most at the end of the sentence/);
     assert.equal(await page.locator(`.threads path.rest.on[data-cell="${worst} ${end}"]`).count(), 1);
@@ -135,11 +158,13 @@ test("truth: what lies on the end of the sentence is seen, not shared out", () =
   assert.equal(await page.locator("#panel .map path.hatch").count(), 1);
 }, { daemon }));
 
-test("truth: alignment is what is shown first, attention one click away, and a link keeps it", () => visit("#" + new URLSearchParams({ t: "tom is in the house", m: "alignment-luong-gru" }), async (page) => {
+test("truth: alignment is what is shown first, attention one click away, and a link keeps it",
+  () => visit("#" + new URLSearchParams({ t: "tom is in the house", m: "alignment-luong-gru" }), async (page) => {
   await translated(page);
   const sums = async () => {
     await page.locator(".threads path").first().waitFor({ state: "attached" });
-    return page.locator(".threads path").evaluateAll((list) => list.map((path) => path.style.getPropertyValue("--w")).join(" "));
+    return page.locator(".threads path").evaluateAll((list) => list.map((path) => path.style.getPropertyValue("--w"))
+      .join(" "));
   };
   assert.equal(await page.locator("#look-alignment").getAttribute("aria-pressed"), "true");
   assert.match(await text(page.locator("#look .note")), /^Alignment:/);
@@ -154,7 +179,8 @@ test("truth: alignment is what is shown first, attention one click away, and a l
   await becomes(async () => assert.equal(await sums(), attended));
 }, { daemon }));
 
-test("truth: a model without an alignment head says so", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
+test("truth: a model without an alignment head says so",
+  () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
   await translated(page);
   await page.locator("#look .note", { hasText: /^This model has no alignment head/ }).waitFor();
   await page.locator("#look-attention").click();
@@ -165,26 +191,37 @@ test("truth: a model without an alignment head says so", () => visit(link({ m: "
   await route.fulfill({ json: body });
 }) }));
 
-test("truth: names that are copied are aligned with themselves", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
-  for (const question of ["What is the population of NAME?", "Which rivers run through NAME?", "Where is NAME?", "what is the lowest point in NAME?"]) {
+test("truth: names that are copied are aligned with themselves",
+  () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
+  for (const question of ["What is the population of NAME?", "Which rivers run through NAME?", "Where is NAME?",
+    "what is the lowest point in NAME?"]) {
     for (const name of ["Texas", "Zurich"]) {
-      const s = (await ask("/attention", { text: question.replace("NAME", name), model: "geoquery", include: ["words"] })).results[0].sentences[0];
-      const at = s.words.target.indexOf(name.toLowerCase()), links = s.words.alignment.filter(([, i]) => i === at).map(([j]) => s.words.source[j]);
+      const s = (await ask("/attention", { text: question.replace("NAME", name), model: "geoquery",
+        include: ["words"] })).results[0].sentences[0];
+      const at = s.words.target.indexOf(name.toLowerCase()), links = s.words.alignment.filter(([, i]) => i === at)
+        .map(([j]) => s.words.source[j]);
       assert.deepEqual(links, [name], `${question}: ${s.text}`);
     }
   }
-  await point(target(page, "zurich"), async () => assert.match(await text(page.locator("#hint")), /^zurich is aligned with Zurich, /));
+  await point(target(page, "zurich"), async () => assert.match(await text(page.locator("#hint")),
+    /^zurich is aligned with Zurich, /));
 }));
 
-test("truth: left out: hardly aligned, and the translation is no less likely without it", () => visit(link({ t: sentence, v: "diagnostics" }), async (page) => {
+test("truth: left out: hardly aligned, and the translation is no less likely without it",
+  () => visit(link({ t: sentence, v: "diagnostics" }), async (page) => {
   await translated(page);
   await page.locator(".cover:not([aria-busy])").waitFor();
-  const verdicts = () => page.locator(".cover [role=listitem]").evaluateAll((list) => list.map((row) => [row.querySelector(".word").textContent, row.querySelector(".verdict").textContent]).filter(([, says]) => says.startsWith("left out?")).map(([word]) => word));
+  const verdicts = () => page.locator(".cover [role=listitem]")
+    .evaluateAll((list) =>
+    list.map((row) => [row.querySelector(".word").textContent, row.querySelector(".verdict").textContent])
+    .filter(([, says]) => says.startsWith("left out?")).map(([word]) => word));
   assert.deepEqual(await verdicts(), []);
   /* a translation that lacks a word */
   const found = await page.evaluate(async ([text, translation]) => {
     const { leftOut } = await import("/page/diagnostics.js");
-    const reply = await (await fetch("/attention", { method: "POST", body: JSON.stringify({ text, translation, model: "en-fr", include: ["tokens", "offsets", "words", "soft_alignment", "attention"] }) })).json();
+    const reply = await (await fetch("/attention",
+      { method: "POST", body: JSON.stringify({ text, translation, model: "en-fr",
+      include: ["tokens", "offsets", "words", "soft_alignment", "attention"] }) })).json();
     return (await leftOut(reply.results[0].sentences[0], "en-fr", 1)).map((item) => item.label);
   }, ["The old man is reading a book in the garden.", "Le vieil homme lit un livre."]);
   assert.deepEqual(found, ["garden"]);

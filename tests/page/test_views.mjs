@@ -1,7 +1,9 @@
-/* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison, diagnostics, export. */
+/* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison,
+ * diagnostics, export. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, becomes, fits, holds, link, point, saved, sentence, set, source, target, text, translated, visit, widen } from "./browser.mjs";
+import { ask, becomes, fits, holds, link, point, saved, sentence, set, source, target, text, translated, visit,
+  widen } from "./browser.mjs";
 
 const shade = (locator) => locator.evaluate((node) => Number(node.style.getPropertyValue("--w") || 0));
 
@@ -28,7 +30,8 @@ test("1: translates what is typed; pointing and focus shade both ways", () => vi
 
 test("1: threads lead from word to word, and follow what is pointed at", () => visit(link({}), async (page) => {
   await translated(page);
-  await page.locator(".threads path[d]").first().waitFor({ state: "attached" }); /* they are drawn when the lines have their places */
+  /* They are drawn when the lines have their places. */
+  await page.locator(".threads path[d]").first().waitFor({ state: "attached" });
   const middle = async (unit) => { const { x, width } = await unit.boundingBox(); return x + width / 2; };
   const ends = () =>  page.locator(".threads path").evaluateAll((list) => list.map((path) => {
     const box = path.ownerSVGElement.getBoundingClientRect(), at = (length) => path.getPointAtLength(length).x + box.x;
@@ -36,28 +39,38 @@ test("1: threads lead from word to word, and follow what is pointed at", () => v
   }));
   await becomes(async () => {
     const from = await middle(source(page, "him")), to = await middle(target(page, "lui"));
-    assert.equal((await ends()).filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length, 1);
+    assert.equal((await ends()).filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length,
+      1);
   });
   await point(target(page, "livre"), async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
 }));
 
 /* Each thread begins at its source word and ends at its target word, whatever lines these are on. */
 const strays = (page) => page.evaluate(() => {
-  const places = (side) => window.deep(`#view .${side} .unit, .${side} .unit`).map((word) => [...word.getClientRects()]), source = places("source"), target = places("target");
-  const near = (boxes, { x, y }) => boxes?.some((box) => x > box.left - 2 && x < box.right + 2 && y > box.top - 4 && y < box.bottom + 4);
+  const places = (side) => window.deep(`#view .${side} .unit, .${side} .unit`)
+    .map((word) => [...word.getClientRects()]), source = places("source"), target = places("target");
+  const near = (boxes, { x, y }) => boxes?.some((box) => x > box.left - 2 && x < box.right + 2 && y > box.top - 4
+    && y < box.bottom + 4);
   return window.deep(".threads path").filter((path) => {
-    const [i, j] = path.dataset.cell.split(" ").map(Number), box = path.ownerSVGElement.getBoundingClientRect(), at = (length) => { const { x, y } = path.getPointAtLength(length); return { x: x + box.x, y: y + box.y }; };
+    const [i, j] = path.dataset.cell.split(" ").map(Number), box = path.ownerSVGElement.getBoundingClientRect(),
+      at = (length) => { const { x, y } = path.getPointAtLength(length); return { x: x + box.x, y: y + box.y }; };
     return !near(source[j], at(0)) || !near(target[i], at(path.getTotalLength()));
   }).length;
 });
 for (const words of [5, 30, 80, 300]) {
-  test(`3: threads join the words of ${words}, from 320 to 2,560 px, and only those on the screen are drawn`, () => visit("", async (page) => {
+  test(`3: threads join the words of ${words}, from 320 to 2,560 px, and only those on the screen are drawn`,
+    () => visit("", async (page) => {
     await translated(page);
     await page.evaluate((count) => {
-      const word = (k) => ["mot", "phrase", "et", "montagne", "la"][k % 5], list = Array.from({ length: count }, (_, k) => word(k)), text = list.join(" "), places = [];
-      for (let k = 0, at = 0; k < count; at += list[k].length + 1, k++) places.push({ start_utf16: at, end_utf16: at + list[k].length });
+      const word = (k) => ["mot", "phrase", "et", "montagne", "la"][k % 5],
+        list = Array.from({ length: count }, (_, k) => word(k)), text = list.join(" "), places = [];
+      for (let k = 0, at = 0; k < count; at += list[k].length + 1, k++)
+        places.push({ start_utf16: at, end_utf16: at + list[k].length });
       const rows = list.map((_, i) => list.map((_, j) => (i === j ? 0.9 : 0)));
-      document.getElementById("view").result = { sentences: [{ source_text: text, text, source_tokens: list, tokens: list, offsets: { source: places, target: places }, words: { source: list, target: list, offsets: { source: places, target: places } }, attention: rows, soft_alignment: rows }] };
+      document.getElementById("view")
+        .result = { sentences: [{ source_text: text, text, source_tokens: list, tokens: list,
+        offsets: { source: places, target: places }, words: { source: list, target: list,
+        offsets: { source: places, target: places } }, attention: rows, soft_alignment: rows }] };
     }, words);
     for (const width of [320, 820, 1440, 2560]) {
       await widen(page, width);
@@ -65,11 +78,13 @@ for (const words of [5, 30, 80, 300]) {
       await holds(page, (least) => window.deep(".threads path").length >= least, Math.min(words, 20));
       await becomes(async () => assert.equal(await strays(page), 0, `${width} px`));
       await fits(page, width);
-      const { count, tall } = await page.evaluate(() => ({ count: window.deep(".threads path").length, tall: window.deep(".threads")[0].getBoundingClientRect().height > 4 * innerHeight }));
+      const { count, tall } = await page.evaluate(() => ({ count: window.deep(".threads path").length,
+        tall: window.deep(".threads")[0].getBoundingClientRect().height > 4 * innerHeight }));
       assert.ok(!tall || count < words, `${count} threads at ${width} px`);
     }
     await page.locator("#view").evaluate((view) => view.scrollIntoView());
-    await point(page.locator(".target .unit").first(), async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
+    await point(page.locator(".target .unit").first(),
+      async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
   }));
 }
 
@@ -93,7 +108,8 @@ test("1: models, searches, examples, history, a link", () => visit("", async (pa
   assert.equal(await page.locator("#model").inputValue(), "fr-en");
 }));
 
-test("1: what is typed and sent with Ctrl+Enter is asked once, and remembered, however slow the server", () => visit("", async (page) => {
+test("1: what is typed and sent with Ctrl+Enter is asked once, and remembered, however slow the server",
+  () => visit("", async (page) => {
   await translated(page);
   const asked = [];
   await page.route("**/translate", async (route) => {
@@ -101,7 +117,8 @@ test("1: what is typed and sent with Ctrl+Enter is asked once, and remembered, h
     await new Promise((later) => setTimeout(later, 1000)); /* longer than a pause in typing */
     await route.continue();
   });
-  await page.locator("#text").evaluate((box, typed) => { /* at once: on a busy machine fill and press are further apart than a pause in typing */
+  /* At once: on a busy machine fill and press are further apart than a pause in typing. */
+  await page.locator("#text").evaluate((box, typed) => {
     box.value = typed;
     box.dispatchEvent(new Event("input", { bubbles: true }));
     box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
@@ -110,7 +127,8 @@ test("1: what is typed and sent with Ctrl+Enter is asked once, and remembered, h
   assert.deepEqual(asked, [sentence]);
 }));
 
-test("1: Ctrl+Enter while the same text is being asked does not ask again, and it is remembered", () => visit("", async (page) => {
+test("1: Ctrl+Enter while the same text is being asked does not ask again, and it is remembered",
+  () => visit("", async (page) => {
   await translated(page);
   const asked = [];
   let answer;
@@ -130,7 +148,8 @@ test("1: Ctrl+Enter while the same text is being asked does not ask again, and i
   assert.deepEqual(asked, [sentence]);
 }));
 
-test("1: a text in another language than the model reads: says so, and offers a model that reads it", () => visit(link({ t: "Un garçon joue dans la neige avec son chien." }), async (page) => {
+test("1: a text in another language than the model reads: says so, and offers a model that reads it",
+  () => visit(link({ t: "Un garçon joue dans la neige avec son chien." }), async (page) => {
   await translated(page);
   assert.equal(await text(page.locator("#language")), "This looks like French, not English.Translate from French");
   await page.getByRole("button", { name: "Translate from French" }).click();
@@ -146,10 +165,14 @@ test("1: a text in another language than the model reads: says so, and offers a 
   assert.match(await page.locator("#text").inputValue(), /^Un garçon/);
 }));
 
-test("1: of the models that read a language, the one that writes the same, else the other direction, else the first", () => visit(link({}), async (page) => {
+test("1: of the models that read a language, the one that writes the same, else the other direction, else the first",
+  () => visit(link({}), async (page) => {
   await translated(page);
   const chosen = (model, language, names) => page.evaluate(async ([own, code, served]) => {
-    const model = (name) => { const [source, target] = name.split("-"); return { name, source, target, task: target === "logic" ? "parsing" : "translation" }; };
+    const model = (name) => {
+      const [source, target] = name.split("-");
+      return { name, source, target, task: target === "logic" ? "parsing" : "translation" };
+    };
     return (await import("/page/task.js")).readerOf(served.map(model), code, model(own))?.name;
   }, [model, language, names]);
   assert.equal(await chosen("en-fr", "de", ["de-logic", "de-es", "de-en", "de-fr"]), "de-fr");
@@ -158,7 +181,8 @@ test("1: of the models that read a language, the one that writes the same, else 
   assert.equal(await chosen("en-fr", "de", ["en-fr", "de-logic"]), undefined);
 }));
 
-test("1: swap translates back what is there, unless something else has been typed", () => visit(link({ t: "A boy plays in the snow." }), async (page) => {
+test("1: swap translates back what is there, unless something else has been typed",
+  () => visit(link({ t: "A boy plays in the snow." }), async (page) => {
   await translated(page);
   const there = await text(page.locator(".line.target"));
   await page.locator("#swap").click();
@@ -186,7 +210,10 @@ test("1: a translation streams in", () => visit(link({ s: "greedy", t: "" }), as
   await page.locator(".state").waitFor();
   await page.evaluate(() => {
     window.seen = new Set();
-    new MutationObserver(() => { const waiting = document.querySelector(".wait"); if (waiting?.textContent) window.seen.add(waiting.textContent); }).observe(document.body, { childList: true, subtree: true });
+    new MutationObserver(() => {
+      const waiting = document.querySelector(".wait");
+      if (waiting?.textContent) window.seen.add(waiting.textContent);
+    }).observe(document.body, { childList: true, subtree: true });
   });
   await page.locator("#text").fill(sentence);
   await target(page, "livre").waitFor();
@@ -195,16 +222,19 @@ test("1: a translation streams in", () => visit(link({ s: "greedy", t: "" }), as
   assert.ok(seen.every((part) => whole.startsWith(part)), `${seen}`);
 }));
 
-test("1: markup is text", () => visit(link({ t: "<img src=x onerror=alert(1)> & <b>snow</b>", v: "export" }), async (page) => {
+test("1: markup is text", () => visit(link({ t: "<img src=x onerror=alert(1)> & <b>snow</b>", v: "export" }),
+  async (page) => {
   await translated(page);
   await page.locator("#go").click();
   await page.locator("#history summary").click();
-  assert.equal(await text(page.locator(".line.source")), "snow"); // tags and signs before the words are kept in the translation, and no part of its sentences
+  /* Tags and signs before the words are kept in the translation, and no part of its sentences. */
+  assert.equal(await text(page.locator(".line.source")), "snow");
   assert.match(await text(page.locator("#history li")), /^<img src=x/);
   assert.equal(await page.locator("main img, #result b").count(), 0);
 }));
 
-test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins", () => visit(link({}), async (page) => {
+test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins",
+  () => visit(link({}), async (page) => {
   await translated(page);
   const map = page.locator("#panel .map"), sheet = page.locator("#panel .sheet"), read = page.locator("#panel .read");
   const words = await map.locator("rect").count();
@@ -223,7 +253,8 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await map.evaluate((svg) => svg.scrollIntoView({ block: "center" })); /* how high the page is depends on the fonts */
   const box = await map.boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
-  await read.filter({ hasText: "is aligned with" }).waitFor(); /* what the mouse does is told by events, which may come late */
+  /* What the mouse does is told by events, which may come late. */
+  await read.filter({ hasText: "is aligned with" }).waitFor();
   await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);
   await read.filter({ hasText: "pinned" }).waitFor();
   assert.equal(await sheet.locator("text[font-weight='700']").count(), 2);
@@ -232,7 +263,8 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await page.locator("#with-end").check();
   assert.ok(await map.locator("rect").count() > words);
   assert.ok((await sheet.locator("text").allTextContents()).includes("\u2581book"));
-  const colours = () => map.evaluate((svg) => new Set([...svg.querySelectorAll("rect")].map((rect) => rect.getAttribute("fill"))).size);
+  const colours = () =>
+    map.evaluate((svg) => new Set([...svg.querySelectorAll("rect")].map((rect) => rect.getAttribute("fill"))).size);
   const before = await colours();
   await page.getByRole("slider").fill("0.5");
   assert.ok(await colours() < before);
@@ -243,9 +275,11 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await page.keyboard.press("ArrowDown");
   assert.match(await text(read), /is aligned with/);
   await page.getByRole("button", { name: "Table" }).click();
-  const expected = (await ask("/attention", { text: sentence, model: "en-fr", include: ["tokens", "soft_alignment", "eos"] })).results[0].sentences[0];
+  const expected = (await ask("/attention",
+    { text: sentence, model: "en-fr", include: ["tokens", "soft_alignment", "eos"] })).results[0].sentences[0];
   assert.equal(await page.locator("#panel tbody tr").count(), expected.tokens.length);
-  assert.equal(await page.locator("#panel tbody tr").nth(1).locator("td").nth(2).textContent(), expected.soft_alignment[1][2].toFixed(3));
+  assert.equal(await page.locator("#panel tbody tr").nth(1).locator("td").nth(2).textContent(),
+    expected.soft_alignment[1][2].toFixed(3));
 }));
 
 test("3: a pinned word's alternatives, by mouse", () => visit(link({}), async (page) => {
@@ -271,7 +305,8 @@ test("2: numbers can be read on every shade, and more weight is further from the
         return sum + part * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
       }, 0);
       for (const [k, [ground, ink]] of shades.entries()) {
-        const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b), step = k ? light(ground) - light(shades[k - 1][0]) : 0;
+        const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b),
+          step = k ? light(ground) - light(shades[k - 1][0]) : 0;
         assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${theme}, ${k}%: ${ink} on ${ground}`);
         assert.ok(!k || (theme === "dark" ? step > 0 : step < 0), `${theme}, ${k}%`);
       }
@@ -279,12 +314,15 @@ test("2: numbers can be read on every shade, and more weight is further from the
   }
 });
 
-test("3, 4: confidence; an alternative is taken, compared and undone", () => visit(link({ v: "confidence" }), async (page) => {
+test("3, 4: confidence; an alternative is taken, compared and undone",
+  () => visit(link({ v: "confidence" }), async (page) => {
   await translated(page);
   const first = await text(page.locator(".line.target").first());
-  const { log_probs, top_k } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["log_probs", "top_k", "eos"] })).results[0].sentences[0];
+  const { log_probs, top_k } = (await ask("/attention",
+    { text: sentence, model: "en-fr", include: ["log_probs", "top_k", "eos"] })).results[0].sentences[0];
   assert.equal(await page.locator(".step").count(), log_probs.length);
-  assert.match(await text(page.locator(".step").nth(2)), new RegExp(`log-probability .${Math.abs(log_probs[2]).toFixed(2)}, entropy`));
+  assert.match(await text(page.locator(".step").nth(2)),
+    new RegExp(`log-probability .${Math.abs(log_probs[2]).toFixed(2)}, entropy`));
   await page.locator(".step").nth(2).click();
   assert.equal(await page.locator("#popover li").count(), 5);
   await page.keyboard.press("Escape");
@@ -301,7 +339,8 @@ test("3, 4: confidence; an alternative is taken, compared and undone", () => vis
   assert.equal(await text(page.locator("#reading .line.target")), first);
 }));
 
-test("4: attention is forced by a click, by the keyboard and by dragging, and undone", () => visit(link({}), async (page) => {
+test("4: attention is forced by a click, by the keyboard and by dragging, and undone",
+  () => visit(link({}), async (page) => {
   await translated(page);
   const first = await text(page.locator(".line.target").first());
   await page.locator(".target .unit").nth(4).click();
@@ -311,7 +350,8 @@ test("4: attention is forced by a click, by the keyboard and by dragging, and un
   const after = await text(page.locator("#answer .card").nth(1).locator(".line"));
   const { source_tokens } = (await ask("/attention", { text: sentence, model: "en-fr" })).results[0].sentences[0];
   const weights = source_tokens.map((token) => (token === "\u2581him" ? 1 : 0));
-  assert.equal(after, (await ask("/attention", { text: sentence, model: "en-fr", force_attention: [{ step: 4, weights }] })).results[0].text);
+  assert.equal(after, (await ask("/attention",
+    { text: sentence, model: "en-fr", force_attention: [{ step: 4, weights }] })).results[0].text);
   await page.locator("h1").click();
   await page.keyboard.press("Control+z");
   assert.equal(await text(page.locator("#reading .line.target")), first);
@@ -338,19 +378,23 @@ test("4: a reference is scored", () => visit(link({ v: "ask" }), async (page) =>
   await page.locator("#reference").fill(mine);
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .map").waitFor();
-  const { log_prob } = (await ask("/attention", { text: sentence, model: "en-fr", translation: mine })).results[0].sentences[0];
+  const { log_prob } = (await ask("/attention", { text: sentence, model: "en-fr", translation: mine })).results[0]
+    .sentences[0];
   assert.ok((await text(page.locator("#panel .card").nth(1))).includes(Math.abs(log_prob).toFixed(2)));
   assert.equal(await text(page.locator("#panel .card").nth(1).locator(".line")), mine);
 }));
 
 test("5: the tree; the slider reorders the n best", () => visit(link({ v: "beam" }), async (page) => {
   await page.locator(".tree").waitFor();
-  const { beam, hypotheses } = (await ask("/attention", { text: sentence, model: "en-fr", beam_size: 5, n_best: 5, include: ["beam", "tokens", "eos"] })).results[0].sentences[0];
+  const { beam, hypotheses } = (await ask("/attention", { text: sentence, model: "en-fr", beam_size: 5, n_best: 5,
+    include: ["beam", "tokens", "eos"] })).results[0].sentences[0];
   const count = (state) => beam.filter((node) => node.state === state).length;
-  assert.equal(await page.locator(".tree").getAttribute("aria-label"), `Search tree: ${count("kept")} kept, ${count("pruned")} pruned, ${count("finished")} finished nodes`);
+  assert.equal(await page.locator(".tree").getAttribute("aria-label"),
+    `Search tree: ${count("kept")} kept, ${count("pruned")} pruned, ${count("finished")} finished nodes`);
   for (const p of [0, 0.5, 2]) {
     await page.locator("#penalty").fill(String(p));
-    const order = hypotheses.map((h) => [h.log_prob / h.tokens.length ** p, h.text]).sort((a, b) => b[0] - a[0]).map((h) => h[1] || "(nothing)");
+    const order = hypotheses.map((h) => [h.log_prob / h.tokens.length ** p, h.text]).sort((a, b) => b[0] - a[0])
+      .map((h) => h[1] || "(nothing)");
     assert.deepEqual(await page.locator(".ranks .line").allTextContents(), order);
   }
 }));
@@ -360,16 +404,19 @@ test("6: two models, two searches, two sentences", () => visit(link({ v: "compar
   await page.locator("#text-b").fill("She gave her the book that he had found.");
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await page.locator("#panel mark").first().waitFor();
-  const cells = await page.locator("#panel .map").evaluateAll((maps) => maps.map((map) => map.querySelectorAll("rect")[3].getAttribute("width")));
+  const cells = await page.locator("#panel .map")
+    .evaluateAll((maps) => maps.map((map) => map.querySelectorAll("rect")[3].getAttribute("width")));
   assert.equal(cells[0], cells[1]);
   await page.locator("#model-b").selectOption("fr-en");
   await page.locator("#panel .card h3", { hasText: "B: fr-en" }).waitFor();
 }));
 
-test("6: all sentences of two texts, on one scale", () => visit(link({ v: "compare", t: "She is late. He waits for her." }), async (page) => {
+test("6: all sentences of two texts, on one scale",
+  () => visit(link({ v: "compare", t: "She is late. He waits for her." }), async (page) => {
   await page.locator("#panel .map").nth(3).waitFor();
   const texts = async () => page.locator("#panel .card .line").allTextContents();
-  const sentences = async (t, strategy) => (await ask("/translate", { text: t, model: "en-fr", strategy })).translations[0].sentences.map((s) => s.text);
+  const sentences = async (t, strategy) => (await ask("/translate", { text: t, model: "en-fr", strategy }))
+    .translations[0].sentences.map((s) => s.text);
   const ours = await sentences("She is late. He waits for her.", "beam");
   assert.deepEqual((await texts()).filter((_, k) => k % 2 === 0), ours);
   await page.locator("#text-b").fill("He is late. She waits for him. I am happy.");
@@ -377,7 +424,8 @@ test("6: all sentences of two texts, on one scale", () => visit(link({ v: "compa
   await page.locator("#panel .none").waitFor();
   const theirs = await sentences("He is late. She waits for him. I am happy.", "greedy");
   assert.deepEqual(await texts(), [ours[0], theirs[0], ours[1], theirs[1], theirs[2]]);
-  const sizes = await page.locator("#panel .map").evaluateAll((maps) => maps.map((map) => map.querySelectorAll("rect")[1].getAttribute("width")));
+  const sizes = await page.locator("#panel .map")
+    .evaluateAll((maps) => maps.map((map) => map.querySelectorAll("rect")[1].getAttribute("width")));
   assert.equal(sizes.length, 5);
   assert.equal(new Set(sizes).size, 1);
 }));
@@ -385,7 +433,8 @@ test("6: all sentences of two texts, on one scale", () => visit(link({ v: "compa
 test("7: coverage, repetitions, unknown and copied words", async () => {
   await visit(link({ v: "diagnostics" }), async (page) => {
     await page.locator(".cover .word").first().waitFor();
-    const { words } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["words"] })).results[0].sentences[0];
+    const { words } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["words"] })).results[0]
+      .sentences[0];
     const book = words.source.indexOf("book"), sum = words.soft_alignment.reduce((total, row) => total + row[book], 0);
     assert.ok(Math.abs(parseFloat(await page.locator(".cover .say").nth(4).textContent()) - sum) < 0.02);
   });
@@ -394,7 +443,8 @@ test("7: coverage, repetitions, unknown and copied words", async () => {
     assert.match(await text(page.locator(".card").nth(2)), /Tom, Boston/);
   });
   await visit(link({ v: "diagnostics" }), async (page) => {
-    const found = await page.evaluate(async () => (await import("/page/diagnostics.js")).repetitions("il a dit il a dit non non".split(" ")));
+    const found = await page.evaluate(async () => (await import("/page/diagnostics.js"))
+      .repetitions("il a dit il a dit non non".split(" ")));
     assert.deepEqual(found, ["il a dit (2 times)", "non (2 times)"]);
   });
 });

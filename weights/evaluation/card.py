@@ -80,20 +80,25 @@ ABOUT: dict[str, About] = {
     "tsv": About(
         "Translates short everyday sentences from {source} to {target}.",
         "sentences of the test split, single reference; BLEU (13a, {case}) and chrF as sacreBLEU computes them.",
-        """Sentence pairs of the Tatoeba project in the selection of manythings.org/anki. Attribution: www.manythings.org/anki and tatoeba.org.
-The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies: keep that
-attribution when you pass them on.""",
-        """The training sentences are short (six or seven words on average) and everyday. Long sentences, technical or literary text,
-rare names and numbers come out badly, and characters that the training data lacks come out as unknown. A sentence with several correct
-translations gets one of them; the single-reference scores count the others as wrong."""),
+        """Sentence pairs of the Tatoeba project in the selection of manythings.org/anki. Attribution:
+www.manythings.org/anki and tatoeba.org.
+The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies:
+keep that attribution when you pass them on.""",
+        """The training sentences are short (six or seven words on average) and everyday. Long sentences, technical or
+literary text,
+rare names and numbers come out badly, and characters that the training data lacks come out as unknown. A sentence
+with several correct translations gets one of them; the single-reference scores count the others as wrong."""),
     "geoquery-typed": About(
-        "Turns questions about the geography of the United States into logical forms that a Prolog program can execute, "
-        "copying names.",
+        "Turns questions about the geography of the United States into logical forms that a Prolog program can "
+        "execute, copying names.",
         "questions of the standard test split. Exact match: the whole form is the reference, token for token.",
-        """GeoQuery: 880 questions by Zelle and Mooney (1996), University of Texas, in the split and form of Jia and Liang (2016); the original data
+        """GeoQuery: 880 questions by Zelle and Mooney (1996), University of Texas, in the split and form of Jia and
+Liang (2016); the original data
 is mirrored under GPL 2.0. Only these weights and the list of words are here, made from the 600 training questions.""",
-        """It knows the questions of its 600 examples and those like them. Names of states, cities and rivers may be new, since they are copied;
-new kinds of questions come out as a form that looks right and is not. Another form that means the same counts as wrong."""),
+        """It knows the questions of its 600 examples and those like them. Names of states, cities and rivers may be
+new, since they are copied;
+new kinds of questions come out as a form that looks right and is not. Another form that means the same counts as
+wrong."""),
 }
 
 

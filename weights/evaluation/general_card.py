@@ -37,14 +37,16 @@ Translates general {source} text to {target}. Loaded by `alignd --model {folder}
 
 ## What to expect
 
-BLEU (13a, cased) and chrF as sacreBLEU computes them, one reference, by the daemon; the length of the output over the reference's, in characters. The domains of
-`broad` are the training's own, on sentences that are not in it; Flores and newstest are of no training domain.
+BLEU (13a, cased) and chrF as sacreBLEU computes them, one reference, by the daemon; the length of the output over the
+reference's, in characters. The domains of `broad` are the training's own, on sentences that are not in it; Flores and
+newstest are of no training domain.
 
 {scores}
 
     {command}
 
-Of the first things that people type (the same for every model, with what is acceptable written down first), some that it gets right:
+Of the first things that people type (the same for every model, with what is acceptable written down first), some that
+it gets right:
 
 {good}
 
@@ -54,15 +56,17 @@ and some that it does not:
 
 ## Training
 
-{steps} steps, {seen} target tokens, {time}{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
+{steps} steps, {seen} target tokens, {time}{began}. Adam with a moving average of the weights, which is what is here;
+recipe `{recipe}`.
 
 {runs}
     python3 -m weights.training.finish RUN {folder} --data CORPORA
 
 ## Data and licences
 
-Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016), those of Debian's
-packages with weights/alignment/aligner.py. What stands below `debian/` `python3 -m weights.corpora.debian --out CORPORA` makes. The weights are derived from all of the following;
+Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal
+(Östling and Tiedemann 2016), those of Debian's packages with weights/alignment/aligner.py. What stands below
+`debian/` `python3 -m weights.corpora.debian --out CORPORA` makes. The weights are derived from all of the following;
 pairs are seen as often in a pass as the column says.{earlier}
 
 {sources}
@@ -73,9 +77,10 @@ pairs are seen as often in a pass as the column says.{earlier}
 """
 
 ON_A_CORE = """    python3 -m weights.training.broad {recipe} --data CORPORA --out RUN{start}"""
-ON_A_GPU = """The four models were trained side by side, in four runs: from the second on also on texts that a model of the first (for the third and fourth: of the second) had
-translated back, from the third on with ten thousand more phrases, and the fourth with seven thousand more. The weights are one part of the third run's and three of
-the fourth's, which knows more phrases but is a little worse in long texts.
+ON_A_GPU = """The four models were trained side by side, in four runs: from the second on also on texts that a model
+of the first (for the third and fourth: of the second) had translated back, from the third on with ten thousand more
+phrases, and the fourth with seven thousand more. The weights are one part of the third run's and three of the
+fourth's, which knows more phrases but is a little worse in long texts.
 
     python3 -m weights.training.graphs weights/recipes/??-??-broad.json --data CORPORA --out FIRST --seconds 300
     python3 -m weights.corpora.translated MODEL --data CORPORA --pair {pair}  # MODEL: of FIRST, later of SECOND, from English
@@ -86,14 +91,16 @@ the fourth's, which knows more phrases but is a little worse in long texts.
 
 FURTHER = """
 
-Then a core went on with this model alone, with more phrases (of the recipe `"phrases": 0.6, "learning_rate": 0.0006`), and the weights are the mean of both.
+Then a core went on with this model alone, with more phrases (of the recipe `"phrases": 0.6, "learning_rate":
+0.0006`), and the weights are the mean of both.
 
     python3 -m weights.training.broad RECIPE --data CORPORA --out RUN --from {folder}
     python3 -m weights.training.average {folder} EXPORTED MEAN"""
 
-CAUTION = """It has learned from some ten million words of free text: it knows far less than models that were trained on a hundred times as much. Names, numbers and addresses
-are mostly copied, rare words are spelt out of pieces and may come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages.
-Read what matters before you rely on it."""
+CAUTION = """It has learned from some ten million words of free text: it knows far less than models that were trained
+on a hundred times as much. Names, numbers and addresses are mostly copied, rare words are spelt out of pieces and may
+come out as words that do not exist. Much of its longer text is of old novels, manuals and government pages. Read what
+matters before you rely on it."""
 
 
 class Example(NamedTuple):

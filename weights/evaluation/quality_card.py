@@ -14,9 +14,10 @@ BINS = 10
 
 TEXT = """{heading}
 
-`"include": ["quality"]`, fitted on {learned:,} held-out sentences and measured on {measured:,} others. A word is right if it is in the reference at its
-aligned place, a sentence if three quarters of its words are right and three quarters of the reference's are found (weights/evaluation/quality.py): other good
-translations count as wrong. AUC: how often something right is estimated above something wrong; ECE: the mean distance between estimate and share.
+`"include": ["quality"]`, fitted on {learned:,} held-out sentences and measured on {measured:,} others. A word is
+right if it is in the reference at its aligned place, a sentence if three quarters of its words are right and three
+quarters of the reference's are found (weights/evaluation/quality.py): other good translations count as wrong. AUC:
+how often something right is estimated above something wrong; ECE: the mean distance between estimate and share.
 
 | | share that is right | AUC | ECE |
 |---|---|---|---|

@@ -24,6 +24,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import textwrap
 from pathlib import Path
 from typing import Iterator
 
@@ -165,14 +166,21 @@ def describe(table: Table) -> str:
             f"{budget}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
 
 
+def wrapped(text: str) -> str:
+    """Paragraphs of at most 140 columns; tables and code as they are."""
+    return "\n".join(line if line.startswith(("|", "    ")) else
+                     textwrap.fill(line, 140, break_long_words=False, break_on_hyphens=False)
+                     for line in text.split("\n"))
+
+
 def render_table(table: Table) -> str:
     definition = table.definition
     header, *rows = lines_of(table)
     markdown = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
     command = f"    python3 -m weights.evaluation.results --data DIR --table {table.name}"
     sentence = definition.get("sentence") or "(What this shows is written once the rows are complete.)"
-    return "\n\n".join(part for part in (f"## {table.name}. {definition['title']}", definition["text"], describe(table),
-                                         command, "\n".join(markdown), sentence) if part)
+    return "\n\n".join(wrapped(part) for part in (f"## {table.name}. {definition['title']}", definition["text"],
+                                                  describe(table), command, "\n".join(markdown), sentence) if part)
 
 
 def render(tables: list[Table], path: Path) -> None:

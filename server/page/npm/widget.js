@@ -1,8 +1,10 @@
-/* For notebooks: a module of anywidget (https://anywidget.dev) around the element. Traits: result, server, model_name, text, translation, view, look,
- * theme; `selected` is the word that was chosen, as the element's event wordselect tells it. README.md has the Python side. */
+/* For notebooks: a module of anywidget (https://anywidget.dev) around the element. Traits: result, server,
+ * model_name, text, translation, view, look, theme; `selected` is the word that was chosen, as the element's event
+ * wordselect tells it. README.md has the Python side. */
 import "./src/element.js";
 
-const ATTRIBUTES = { server: "server", model_name: "model", text: "text", translation: "translation", view: "view", look: "look", theme: "theme" };
+const ATTRIBUTES = { server: "server", model_name: "model", text: "text", translation: "translation", view: "view",
+  look: "look", theme: "theme" };
 
 function render({ model, el }) {
   const view = document.createElement("alignd-attention");
@@ -12,7 +14,8 @@ function render({ model, el }) {
     else view.setAttribute(ATTRIBUTES[trait], value);
   };
   const draw = () => { if (model.get("result")) view.result = model.get("result"); };
-  const changes = [...Object.keys(ATTRIBUTES).map((trait) => [`change:${trait}`, () => write(trait)]), ["change:result", draw]];
+  const changes = [...Object.keys(ATTRIBUTES).map((trait) => [`change:${trait}`, () => write(trait)]),
+    ["change:result", draw]];
   for (const [, act] of changes) act();
   for (const [name, act] of changes) model.on(name, act);
   view.addEventListener("wordselect", ({ detail }) => {

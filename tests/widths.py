@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Checks the width of lines: python3 tests/widths.py, from any folder. It prints file:line of each that is too
+wide, and then exits with status 1.
+
+C has 100 columns, Python and JavaScript have 120, documents have 140. Excepted are
+- C between `clang-format off` and `on`,
+- strings of several lines that are no docstrings: CSS, HTML and the text of documents are as their reader needs them,
+- a line that begins with a string: it cannot be cut,
+- in documents tables, code and the targets of links.
+"""
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+LINK_TARGET = re.compile(r"\]\([^()]*\)")
+TEMPLATE = re.compile(r"`(?:\\.|[^`\\])*`", re.S)
+
+
+def python(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines that count."""
+    tree, strings = ast.parse(text), set()
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree)
+                  if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if (isinstance(node, (ast.Constant, ast.JoinedStr)) and id(node) not in docstrings
+                and '"""' in (ast.get_source_segment(text, node) or "")):
+            strings |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    yield from ((i, line) for i, line in enumerate(text.split("\n"), 1) if i not in strings)
+
+
+def javascript(text: str) -> Iterator[tuple[int, str]]:
+    inside = set()
+    for template in TEMPLATE.finditer(text):
+        if "\n" in template[0]:
+            first = text.count("\n", 0, template.start()) + 1
+            inside |= set(range(first, first + template[0].count("\n") + 1))
+    for number, line in enumerate(text.split("\n"), 1):
+        if number not in inside and not re.match(r"""\s*(?:\w+: ?)?["'`]""", line):
+            yield number, line
+
+
+def c(text: str) -> Iterator[tuple[int, str]]:
+    counts = True
+    for number, line in enumerate(text.split("\n"), 1):
+        if "clang-format o" in line:
+            counts = "clang-format on" in line
+        elif counts:
+            yield number, line
+
+
+def document(text: str) -> Iterator[tuple[int, str]]:
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif not fenced and not line.startswith("    ") and not line.lstrip().startswith("|"):
+            yield number, LINK_TARGET.sub("]", line)
+
+
+KINDS: dict[str, tuple[int, Callable[[str], Iterator[tuple[int, str]]]]] = {
+    ".c": (100, c), ".h": (100, c), ".cc": (100, c), ".py": (120, python),
+    ".js": (120, javascript), ".mjs": (120, javascript), ".jsx": (120, javascript), ".md": (140, document),
+}
+
+
+def main() -> int:
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"],
+                            capture_output=True, text=True, check=True).stdout.splitlines()
+    wrong = 0
+    for path in (path for path in listed if Path(path).suffix in KINDS and (ROOT / path).is_file()):
+        limit, lines = KINDS[Path(path).suffix]
+        for number, line in lines((ROOT / path).read_text(encoding="utf-8")):
+            if len(line) > limit:
+                print(f"{path}:{number}: {len(line)} columns, and {limit} are allowed")
+                wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
