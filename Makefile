@@ -1,7 +1,7 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests; both install what is missing first.
 # `make help` lists the targets and the variables.
 
-VERSION := 0.1.0
+VERSION := 1.0.0
 
 #? Settings
 #? BUILD: the build folder (build; build/ARCH with ARCH)
