@@ -10,10 +10,11 @@ C has 100 columns, Python and JavaScript have 120, documents have 140. Excepted 
 """
 from __future__ import annotations
 
-import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -24,14 +25,13 @@ TEMPLATE = re.compile(r"`(?:\\.|[^`\\])*`", re.S)
 
 def python(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) of the lines that count."""
-    tree, strings = ast.parse(text), set()
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    docstrings = {id(node.body[0].value) for node in ast.walk(tree)
-                  if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)}
-    for node in ast.walk(tree):
-        if (isinstance(node, (ast.Constant, ast.JoinedStr)) and id(node) not in docstrings
-                and '"""' in (ast.get_source_segment(text, node) or "")):
-            strings |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    strings, before = set(), tokenize.NEWLINE
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        docstring = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+        if token.type == tokenize.STRING and not docstring and token.start[0] < token.end[0]:
+            strings |= set(range(token.start[0], token.end[0] + 1))
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
     yield from ((i, line) for i, line in enumerate(text.split("\n"), 1) if i not in strings)
 
 
