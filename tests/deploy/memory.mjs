@@ -1,5 +1,5 @@
 // node tests/deploy/memory.mjs ALIGND COMPOSE: the memory that the service alignd is allowed must be what it may need.
-// kubernetes.mjs does the same for the pods. The formula is that of server/README.md, Memory.
+// kubernetes.mjs does the same for the pods. The formula is that of server/OPERATIONS.md, Memory.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
