@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""layers.py BUILD: dependencies point one way, and one module prints: prints every exception, and fails if there is one.
+"""layers.py BUILD: dependencies point one way, and one module prints:
+prints every exception, and fails if there is one.
 layers.py BUILD --names lists the exported functions that do not begin with their module's name, by room.
 layers.py BUILD --figures prints for each room its size, its functions of more than five parameters, and its share of
 comments.
 
-A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
-the headers that other rooms may include. Within a room modules (files of one name; NAME_kind.h and NAME_parts.h, which only the room includes,
-belong to NAME) include each other without circles. The same holds for what the linker sees: an object file of BUILD needs symbols only of
-rooms that its own sees, and objects of a room need each other without circles, except for TIED. LIBRARIES says which
-files may use a library, PRINTERS which ones may print to stdout and stderr, PREFIXES which exported functions begin with
-another name than their module's.
+A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it
+may include, and its doors: the headers that other rooms may include. Within a room modules (files of one name;
+NAME_kind.h and NAME_parts.h, which only the room includes, belong to NAME) include each other without circles. The same
+holds for what the linker sees: an object file of BUILD needs symbols only of rooms that its own sees, and objects of a
+room need each other without circles, except for TIED. LIBRARIES says which files may use a library, PRINTERS which ones
+may print to stdout and stderr, PREFIXES which exported functions begin with another name than their module's.
 """
 import re
 import subprocess
@@ -37,7 +38,8 @@ ROOMS = {
     "model/text": Room("model/base", "numbers signs spans tokenizer"),
     "model/compute": Room("model/base", "kernels matrix"),
     "model/weights": Room("model/base model/compute", "config safetensors weights"),
-    "model/import": Room("model/base model/text model/weights", "import source"),  # foreign folders become model folders
+    # Foreign folders become model folders.
+    "model/import": Room("model/base model/text model/weights", "import source"),
     "model/network": Room("model/base model/text model/compute model/weights", "network"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
@@ -48,18 +50,29 @@ ROOMS = {
     "server/decode": Room("model/base model/text model/search model server/base server/glossaries server/models", "*"),
     "server/markup": Room("model/base model/text model server/base", "markup piece marks segment html xml encoding"),
     "server/office": Room("model/base model/text model server/base server/markup", "office"),
-    "server/documents": Room("model/base model/text model server/base server/decode server/markup server/office", "document"),
-    "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents", "access answer api call decode dialect documents event_stream keys languages order page pairs phrases plan reach reply service value wait warnings"),
-    "server/dialects": Room("model/base model/text model server/base server/glossaries server/models server/decode server/markup server/documents server/api", "deepl microsoft plain"),
+    "server/documents": Room("model/base model/text model server/base server/decode server/markup server/office",
+                             "document"),
+    "server/api": Room("model/base model/text model/search model server/base server/glossaries server/models "
+                       "server/get server/decode server/markup server/documents",
+                       "access answer api call decode dialect documents event_stream keys languages order page pairs "
+                       "phrases plan reach reply service value wait warnings"),
+    "server/dialects": Room("model/base model/text model server/base server/glossaries server/models server/decode "
+                            "server/markup server/documents server/api",
+                            "deepl microsoft plain"),
     "server/endpoints": Room("server/api server/dialects", "routes"),
     "server/http": Room("model/base model server/base server/decode server/api server/endpoints", "http"),
-    "server": Room("model/base model/text model/import model/search model server/base server/glossaries server/models server/get server/decode server/markup server/documents server/api server/endpoints server/http", ""),
+    "server": Room("model/base model/text model/import model/search model server/base server/glossaries server/models "
+                   "server/get server/decode server/markup server/documents server/api server/endpoints server/http",
+                   ""),
 }
 
 # Objects that may need each other in a circle, and why.
 TIED = [
-    ("model/search/phrases model/search/search model/search/search_exact model/search/search_phrases model/search/search_sample", "a search hands over to its kinds, which grow the same tree"),
-    ("model/network/decoder model/network/decoder_recurrent", "a decoder hands over to its kinds, which embed tokens alike"),
+    ("model/search/phrases model/search/search model/search/search_exact model/search/search_phrases "
+     "model/search/search_sample",
+     "a search hands over to its kinds, which grow the same tree"),
+    ("model/network/decoder model/network/decoder_recurrent",
+     "a decoder hands over to its kinds, which embed tokens alike"),
 ]
 
 LIBRARIES = {  # pattern of the header: files that may include it
@@ -67,10 +80,15 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "archive*.h": "model/import/source.c",
     "yaml.h": "model/import/source.c server/documents/front_matter.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c model/text/expression.c model/text/codes.c model/text/readable.c model/text/signs.c model/import/vocabulary.c server/api/languages.cc server/documents/icu_message.cc server/markup/encoding.c",
-    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* server/models/folders.c server/get/*",
+    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c "
+                 "model/text/expression.c model/text/codes.c model/text/readable.c model/text/signs.c "
+                 "model/import/vocabulary.c server/api/languages.cc server/documents/icu_message.cc "
+                 "server/markup/encoding.c",
+    "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* "
+                 "server/models/folders.c server/get/*",
     "microhttpd.h": "server/http/*",
-    "gnutls/*": "model/import/folder.c server/http/connection.c server/http/health.c server/http/passage.[ch] server/http/tls.[ch] server/api/keys.c server/models/folders.c",
+    "gnutls/*": "model/import/folder.c server/http/connection.c server/http/health.c server/http/passage.[ch] "
+                "server/http/tls.[ch] server/api/keys.c server/models/folders.c",
     "systemd/*": "server/glossaries/glossaries.c server/http/listen.c server/main.c",
     "libxml/*": "server/markup/html.c server/markup/read.c",
     "cld2/*": "server/api/languages.cc",
@@ -85,11 +103,13 @@ LIBRARIES = {  # pattern of the header: files that may include it
 # Text from files and the network reaches terminals only through these files, which escape what a terminal would obey.
 PRINTERS = "server/base/print.c server/base/log.c weights/gibbs/main.c"
 PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprintf)\s*\(|"
-                    r"\b(?:v?fprintf|f?putc|fputs|fwrite|write)(?:_unlocked)?\s*\([^;]*\b(?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO)\b|\bstd::(?:cout|cerr|clog)\b")
+                    r"\b(?:v?fprintf|f?putc|fputs|fwrite|write)(?:_unlocked)?\s*\([^;]*"
+                    r"\b(?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO)\b|"
+                    r"\bstd::(?:cout|cerr|clog)\b")
 COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 
-# An exported function begins with the name of its file, or of a header that declares it. PREFIXES: other names, each with
-# the file or header whose functions may begin with it, and the reason.
+# An exported function begins with the name of its file, or of a header that declares it. PREFIXES: other names, each
+# with the file or header whose functions may begin with it, and the reason.
 PREFIXES: list[tuple[str, str, str]] = [
     ("MHD_queue_response", "server/http/queue.c", "replaces the function of the library"),
 ]
@@ -153,7 +173,8 @@ def circles(needs: dict[str, set[str]]) -> Iterator[str]:
 def symbols(path: Path, kinds: str = "TDBRC") -> tuple[set[str], set[str]]:
     """What an object defines of these kinds, and what it needs."""
     defined, needed = set(), set()
-    for line in subprocess.run(["nm", "--extern-only", path], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(["nm", "--extern-only", path],
+                               capture_output=True, text=True, check=True).stdout.splitlines():
         *_, kind, name = line.split()
         (needed if kind == "U" else defined if kind in kinds else set()).add(name)
     return defined, needed
@@ -165,7 +186,8 @@ def linked(build: Path) -> dict[str, dict[str, set[str]]]:
     for top in ("model", "server"):
         for path in sorted((build / top).rglob("*.o")):
             module = str(path.relative_to(build).with_suffix(""))
-            if any((ROOT / (module.split("-")[0] + suffix)).exists() for suffix in (".c", ".cc")):  # others are left from before
+            # Objects without a source are left from before.
+            if any((ROOT / (module.split("-")[0] + suffix)).exists() for suffix in (".c", ".cc")):
                 objects[module] = symbols(path)
     owner = {name: module for module, (defined, _) in objects.items() for name in defined}
     needs: dict[str, dict[str, set[str]]] = {}
@@ -296,14 +318,16 @@ def main(build: Path, report: str = "") -> int:
     wrong: list[str] = []
     needs: dict[str, set[str]] = {}
     rooms = list(ROOMS)
-    wrong += [f"{room} sees {other}, which is not lower" for i, room in enumerate(rooms) for other in ROOMS[room].sees.split() if other not in rooms[:i]]
+    wrong += [f"{room} sees {other}, which is not lower"
+              for i, room in enumerate(rooms) for other in ROOMS[room].sees.split() if other not in rooms[:i]]
     for path in sources():
         if str(path.parent) not in ROOMS:
             wrong.append(f"{path}: {path.parent} is not a room of tests/layers.py")
             continue
         text = (ROOT / path).read_text()
         if str(path) not in PRINTERS.split():
-            wrong += [f"{path}: {found[0].split('(')[0].strip()} prints, and server/base/print.h should" for found in PRINTS.finditer(COMMENT.sub("", text))]
+            wrong += [f"{path}: {found[0].split('(')[0].strip()} prints, and server/base/print.h should"
+                      for found in PRINTS.finditer(COMMENT.sub("", text))]
         for header in INCLUDE.findall(text):
             if (ROOT / header).is_file():
                 reason = wrong_room(path, Path(header))
@@ -320,7 +344,8 @@ def main(build: Path, report: str = "") -> int:
     if NAMES_FAIL:
         wrong += [f"{room}: {name} does not begin with its module's name"
                   for room, names in wrong_names(build).items() for name in names]
-    print("\n".join(wrong) if wrong else f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules by their headers and "
+    print("\n".join(wrong) if wrong else
+          f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules by their headers and "
           f"{sum(map(len, links.values()))} by their symbols, 0 back")
     return 1 if wrong else 0
 

@@ -3,12 +3,12 @@
 
 usage: tests/load/unread.py ALIGND [--model weights/en-fr] [--streams 100] [--pause-ms 50]
 
-Each connection asks for a stream of some megabytes with a small buffer for what it receives, and reads nothing. Meanwhile SIGHUP orders a
-reload every 50 ms, whether or not the last one has ended, until all streams are decoded, one
-after the other. Prints the most resident memory above that of the
-idle daemon, and what the metrics say of sets of models and unread replies. Exit status 0: the daemon lives; there were never more than two
-sets of models and, once all streams are decoded, only one, because replies that are not read keep none; and the memory is within BESIDE
-plus one more generation of the weights and the unread replies.
+Each connection asks for a stream of some megabytes with a small buffer for what it receives, and reads nothing.
+Meanwhile SIGHUP orders a reload every 50 ms, whether or not the last one has ended, until all streams are decoded, one
+after the other. Prints the most resident memory above that of the idle daemon, and what the metrics say of sets of
+models and unread replies. Exit status 0: the daemon lives; there were never more than two sets of models and, once all
+streams are decoded, only one, because replies that are not read keep none; and the memory is within BESIDE plus one
+more generation of the weights and the unread replies.
 """
 import argparse
 import json
@@ -26,7 +26,8 @@ from typing import Callable
 
 TEXTS, TOKENS = 5, 200
 PATIENCE_S = 60
-BESIDE_MIB = 128  # what decoding takes, and what malloc keeps: six generations of these weights, where a hundred could be
+# What decoding takes, and what malloc keeps: six generations of these weights, where a hundred could be.
+BESIDE_MIB = 128
 SETS, MODELS, REPLIES = "alignd_model_sets", "alignd_models_bytes", "alignd_reply_bytes"
 RELOADS = 'alignd_models_reloads_total{result="success"}'
 
@@ -35,9 +36,11 @@ class Daemon:
     """A daemon with the model, and what it says about itself."""
 
     def __init__(self, program: str, model: str, log: Path):
-        self.process = subprocess.Popen([program, "--model", model, "--listen", "127.0.0.1:0", "--send-timeout-ms", "600000", "--deadline-ms", "600000",
-                                         "--queue", "20000"], stderr=log.open("w"))
-        while not (found := re.search(r"event=listening address=127\.0\.0\.1:(\d+)", log.read_text())) or "event=ready" not in log.read_text():
+        self.process = subprocess.Popen([program, "--model", model, "--listen", "127.0.0.1:0",
+                                         "--send-timeout-ms", "600000", "--deadline-ms", "600000", "--queue", "20000"],
+                                        stderr=log.open("w"))
+        while (not (found := re.search(r"event=listening address=127\.0\.0\.1:(\d+)", log.read_text()))
+               or "event=ready" not in log.read_text()):
             assert self.process.poll() is None, log.read_text()
             time.sleep(0.05)
         self.port = int(found[1])
@@ -52,7 +55,8 @@ class Daemon:
     def metrics(self) -> dict[str, float]:
         """Returns the value of each metric with its labels."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as reply:
-            return {name: float(value) for name, value in re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", reply.read().decode(), re.M)}
+            return {name: float(value)
+                    for name, value in re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", reply.read().decode(), re.M)}
 
     def resident_mib(self) -> float:
         """Returns the resident memory."""
@@ -76,12 +80,14 @@ class Reloads(threading.Thread):
 
 def ask(port: int, number: int) -> socket.socket:
     """Sends a request for a stream, whose reply is never read."""
-    body = json.dumps({"text": [f"{number} {i}" + " and a boy plays in the snow" * 16 + "." for i in range(TEXTS)], "stream": True, "strategy": "greedy",
-                       "min_length": TOKENS, "max_length": TOKENS, "verbatim": True, "include": ["attention", "alignment"]}).encode()
+    body = json.dumps({"text": [f"{number} {i}" + " and a boy plays in the snow" * 16 + "." for i in range(TEXTS)],
+                       "stream": True, "strategy": "greedy", "min_length": TOKENS, "max_length": TOKENS,
+                       "verbatim": True, "include": ["attention", "alignment"]}).encode()
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(("127.0.0.1", port))
-    connection.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    connection.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       b"Content-Length: %d\r\n\r\n" % len(body) + body)
     return connection
 
 
@@ -103,7 +109,8 @@ def main() -> int:
                 metrics = daemon.metrics()
                 most_sets = max(most_sets, metrics[SETS])
                 tokens = sum(value for name, value in metrics.items() if name.startswith("alignd_target_tokens_total"))
-                return metrics["alignd_queue_depth"] + metrics["alignd_rows_live"] == 0 and tokens >= len(connections) * TEXTS * TOKENS
+                return (metrics["alignd_queue_depth"] + metrics["alignd_rows_live"] == 0
+                        and tokens >= len(connections) * TEXTS * TOKENS)
             for i in range(options.streams):
                 connections.append(ask(daemon.port, i))
                 daemon.wait("the decoding", decoded)
@@ -111,9 +118,11 @@ def main() -> int:
             reloads.join()
             daemon.wait("the last reload", lambda: daemon.metrics()[SETS] == 1)
             metrics = daemon.metrics()
-            replies, unread, more = metrics[REPLIES] / 2**20, metrics["alignd_requests_in_flight"] - 1, reloads.peak_mib - idle
-            print(f"idle {idle:.0f} MiB, weights {weights:.0f} MiB; {reloads.ordered} reloads ordered, {metrics[RELOADS]:.0f} made; at most {more:.0f} MiB "
-                  f"more and {most_sets:.0f} sets of models; at the end {unread:.0f} unread replies of {replies:.1f} MiB and one set")
+            replies, unread, more = (metrics[REPLIES] / 2**20, metrics["alignd_requests_in_flight"] - 1,
+                                     reloads.peak_mib - idle)
+            print(f"idle {idle:.0f} MiB, weights {weights:.0f} MiB; {reloads.ordered} reloads ordered, "
+                  f"{metrics[RELOADS]:.0f} made; at most {more:.0f} MiB more and {most_sets:.0f} sets of models; "
+                  f"at the end {unread:.0f} unread replies of {replies:.1f} MiB and one set")
             bound = weights + replies + BESIDE_MIB
             if more > bound:
                 print(f"missed: at most {bound:.0f} MiB are allowed")
