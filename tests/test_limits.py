@@ -19,7 +19,7 @@ def rows() -> list[dict[str, str]]:
 
 def value_of(name: str, source: str) -> int:
     """Returns the value of a constant of C: a product or a shift of numbers."""
-    found = re.search(rf"\b{name} = ([\d *<]+)", source)
+    found = re.search(rf"\b{name} =\s+([\d *<]+)", source)
     assert found, f"{name} is not a constant"
     shifted = re.split("<<", found[1])
     value = 1
