@@ -17,7 +17,9 @@ quietly inside apt-get update -qq
 quietly inside apt-get install -y -qq --no-install-recommends "$@"
 quietly inside make -j"$jobs" WERROR=1 BUILD=/tmp/gcc /tmp/gcc/alignd /tmp/gcc/tests/run
 inside gcc --version | head -1
-inside env CK_DEFAULT_TIMEOUT=60 /tmp/gcc/tests/run
+# Not inside: the tests need sockets as the host has them, without buildah's filter of system calls.
+unshare --mount sh -euc 'mount --bind "$PWD" "$1/mnt" && mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev"
+    exec chroot "$1" sh -c "cd /mnt && CK_DEFAULT_TIMEOUT=60 exec /tmp/gcc/tests/run"' sh "$(buildah mount "$container")"
 # Nearly all of clang's warnings come before it generates code.
 quietly inside make -j"$jobs" WERROR=1 BUILD=/tmp/clang CC=clang CXX=clang++ CFLAGS=-fsyntax-only CXXFLAGS=-fsyntax-only objects
 inside clang --version | head -1

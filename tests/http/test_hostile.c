@@ -363,8 +363,8 @@ START_TEST(odd_heads) {
         "GET /health HTTP/1.0\r\n\r\n",
         "\r\nGET /health HTTP/1.0\r\nX:\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost:\r\nX:\r\nConnection:close\r\n\r\n",
-        "GET /health HTTP/1.1\r\nhOST:\t localhost\r\nX:   \r\nY: a\tb \r\nCookie: a=b; "
-        "c=\"d\"\r\nConnection: close\r\n\r\n",
+        ("GET /health HTTP/1.1\r\nhOST:\t localhost\r\nX:   \r\nY: a\tb \r\nCookie: a=b; "
+         "c=\"d\"\r\nConnection: close\r\n\r\n"),
         "GET /health?a=b&c&&=&d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         "GET /health HTTP/1.1\r\nX: \xc3\xa9\r\nHost: localhost\r\nConnection: close\r\n\r\n",
     };

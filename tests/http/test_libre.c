@@ -113,8 +113,8 @@ START_TEST(ignored_and_absent) {
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': null}",
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': ''}",
         "{'q': 'The dog runs.', 'source': 'EN', 'target': 'Fr', 'apiKey': 'x', 'format': null}",
-        "{'q': 'The dog runs.', 'source': 'en-US', 'target': 'fr_CA', 'format': '', "
-        "'alternatives': 0}",
+        ("{'q': 'The dog runs.', 'source': 'en-US', 'target': 'fr_CA', 'format': '', "
+         "'alternatives': 0}"),
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'alternatives': -3}",
     };
     char *expected = native("The dog runs.");

@@ -136,8 +136,8 @@ START_TEST(all_signs_are_put_in_order) {
     static const char *const texts[] = {
         "I prefer \"walking. \U0001F9DE\" (85:93)",
         "If I've misjudged 25.18 15\u00d746 you, I'm terribly \u00a3 sorry.+",
-        "It is difficult to get him to do \u201canything on \u00b1 \u00abthe\u201d spur\u00bb of "
-        "the moment.",
+        ("It is difficult to get him to do \u201canything on \u00b1 \u00abthe\u201d spur\u00bb of "
+         "the moment."),
         "Let's \u29f7enjoy {the long \u201cvacation.}\u201d v45.99",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
