@@ -145,7 +145,8 @@ static void job_set(struct job *job, struct sentence *sentence) {
     struct request *request = job->request;
     sentence->cancelled = &request->cancelled;
     sentence->replace_unknowns = request->replace_unknowns;
-    sentence->wants_alignment = request->aligns;
+    /* signs are mended by the alignment: whether the answer has it must not change the text */
+    sentence->wants_alignment = request->aligns || sentence->check;
     sentence->owner = job;
     sentence->options.sampling.stream =
         (uint64_t)request->number << 32 | (uint64_t)(job - request->jobs);
