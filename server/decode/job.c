@@ -327,10 +327,12 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
     bool stays = given || (request->window == 0 && !twin);
     if (stays && !(job.sentence = malloc(sizeof *job.sentence)))
         return error_memory(err);
-    if (stays)
+    if (stays) {
         *job.sentence = *sentence;
-    else
+        arena_limit(&job.sentence->arena, NULL); /* a worker goes on with it, on its own thread */
+    } else {
         sentence_done(sentence);
+    }
     jobs[listing->count++] = job;
     listing->text->count++;
     return 0;
