@@ -43,7 +43,7 @@ static void make_folder(void) {
         FUZZ_CHECK(mkdtemp(folder) != NULL);
         snprintf(inner, sizeof inner, "%s/model", folder);
         FUZZ_CHECK(mkdir(inner, 0700) == 0);
-        put("model/model.bin", NULL, 0);
+        put("model/model.bin", (const uint8_t *)"", 0);
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[160];
