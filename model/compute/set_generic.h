@@ -1,5 +1,5 @@
-/* What every processor of the architecture has: SSE2 on x86-64, for which compilers find the
- * instructions, and NEON on arm64. */
+/* Every processor of the architecture has these instructions: SSE2 on x86-64, for which compilers
+ * find the instructions, and NEON on arm64. */
 #if defined(__aarch64__)
 #include "model/compute/neon.h"
 

@@ -1,4 +1,4 @@
-/* What the searches that must bring phrases share: how far each path is with them, and the tokens
+/* The searches that must bring phrases share this: how far each path is with them, and the tokens
  * that bring it further. Only search*.c and phrases.c include this header, and tests. */
 #ifndef ALIGND_PHRASES_H
 #define ALIGND_PHRASES_H

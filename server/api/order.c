@@ -227,6 +227,10 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
         reply_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);
 }
 
+void order_put_text(struct writer *w, const char *key, const struct plan_answer *answer) {
+    writer_string_of(w, key, answer->text, answer->length);
+}
+
 void order_put_code(struct writer *w, const char *key, const char *code) {
     char upper[VARIANT_CODE_BYTES];
     snprintf(upper, sizeof upper, "%s", code);

@@ -44,6 +44,8 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
 
 /* Sets the reply to the output of the dialect's put, after the jobs have ended. */
 void order_finish(const struct service *service, struct request *request, struct reply *reply);
+/* Writes a translation as a string. */
+void order_put_text(struct writer *w, const char *key, const struct plan_answer *answer);
 /* Writes a language code in DeepL's notation: "EN", "PT-BR". */
 void order_put_code(struct writer *w, const char *key, const char *code);
 

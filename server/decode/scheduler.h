@@ -39,8 +39,8 @@ void scheduler_free(struct scheduler *scheduler);
  * one as these are taken, and only those that wait count for the limits. Once accepted, the request
  * belongs to the workers: it may be finished before this returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
-/* Queues a job again, after the other jobs of its client. Its request was accepted before and stays
- * accepted, even if the queue is full or closed by now. Called by the worker that took the job.
+/* Queues a job again, after the other jobs of its client. Its request stays accepted even
+ * if the queue has become full or closed. The worker that took the job calls it.
  * Returns false if too many clients wait. */
 bool scheduler_return(struct scheduler *scheduler, struct job *job);
 /* Returns what scheduler_submit would return now. A request without jobs counts as one with a

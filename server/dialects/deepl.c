@@ -139,7 +139,7 @@ static void put_answers(struct writer *w, const struct plan *plan,
             ;
         writer_begin_object(w, NULL);
         order_put_code(w, "detected_source_language", source);
-        writer_string_of(w, "text", answers[i].all[0].text, answers[i].all[0].length);
+        order_put_text(w, "text", &answers[i].all[0]);
         if (own->billed)
             writer_count(w, "billed_characters", plan_characters(plan, i));
         if (own->model_type)

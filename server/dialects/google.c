@@ -8,10 +8,6 @@
 #include "server/api/reply.h"
 #include <string.h>
 
-static void put_answer(struct writer *w, const char *key, const struct plan_answers *answers) {
-    writer_string_of(w, key, answers->all[0].text, answers->all[0].length);
-}
-
 /* ---- version 2 ---- */
 
 enum { GOOGLE_MOST_TEXTS = 128 };
@@ -75,7 +71,7 @@ static void google_put(struct writer *w, const struct plan *plan,
     google_begin(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
-        put_answer(w, "translatedText", &answers[i]);
+        order_put_text(w, "translatedText", &answers[i].all[0]);
         if (plan->guessed)
             writer_string(w, "detectedSourceLanguage", plan->items[i].guess.code);
         writer_end_object(w);
@@ -188,7 +184,7 @@ static void put_translations(struct writer *w, const char *key, const struct pla
     writer_begin_array(w, key);
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
-        put_answer(w, "translatedText", &answers[i]);
+        order_put_text(w, "translatedText", &answers[i].all[0]);
         if (plan->guessed)
             writer_string(w, "detectedLanguageCode", plan->items[i].guess.code);
         writer_end_object(w);
@@ -327,7 +323,7 @@ static void single_put(struct writer *w, const struct plan *plan,
         writer_begin_object(w, NULL);
         writer_begin_array(w, "sentences");
         writer_begin_object(w, NULL);
-        put_answer(w, "trans", &answers[0]);
+        order_put_text(w, "trans", &answers[0].all[0]);
         writer_string_of(w, "orig", item->source, item->length);
         writer_count(w, "backend", BACKEND);
         writer_end_object(w);
@@ -340,7 +336,7 @@ static void single_put(struct writer *w, const struct plan *plan,
     writer_begin_array(w, NULL);
     writer_begin_array(w, NULL);
     writer_begin_array(w, NULL);
-    put_answer(w, NULL, &answers[0]);
+    order_put_text(w, NULL, &answers[0].all[0]);
     writer_string_of(w, NULL, item->source, item->length);
     writer_null(w, NULL);
     writer_null(w, NULL);
@@ -371,7 +367,7 @@ static void texts_put(struct writer *w, const struct plan *plan, const struct pl
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->guessed)
             writer_begin_array(w, NULL);
-        put_answer(w, NULL, &answers[i]);
+        order_put_text(w, NULL, &answers[i].all[0]);
         if (plan->guessed) {
             writer_string(w, NULL, plan->items[i].guess.code);
             writer_end_array(w);

@@ -19,10 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_text(struct writer *w, const char *key, const struct plan_answer *answer) {
-    writer_string_of(w, key, answer->text, answer->length);
-}
-
 /* {"translations": [{source_key, "text"}]} */
 static void put_translations(struct writer *w, const char *source_key, const struct plan *plan,
                              const struct plan_answers *answers) {
@@ -30,7 +26,7 @@ static void put_translations(struct writer *w, const char *source_key, const str
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
         writer_string(w, source_key, plan_source(plan, i));
-        put_text(w, "text", &answers[i].all[0]);
+        order_put_text(w, "text", &answers[i].all[0]);
         writer_end_object(w);
     }
     writer_end_array(w);
@@ -66,7 +62,7 @@ static void kiss_put(struct writer *w, const struct plan *plan, const struct pla
     if (plan->order->array) {
         put_translations(w, "src", plan, answers);
     } else {
-        put_text(w, "text", &answers[0].all[0]);
+        order_put_text(w, "text", &answers[0].all[0]);
         writer_string(w, "src", plan_source(plan, 0));
     }
     writer_end_object(w);
@@ -141,10 +137,10 @@ static void deeplx_put(struct writer *w, const struct plan *plan,
     writer_begin_object(w, NULL);
     writer_count(w, "code", STATUS_OK);
     writer_count(w, "id", 1); /* required by clients, which do not use it */
-    put_text(w, "data", &answers[0].all[0]);
+    order_put_text(w, "data", &answers[0].all[0]);
     writer_begin_array(w, "alternatives");
     for (size_t i = 1; i < answers[0].count; i++)
-        put_text(w, NULL, &answers[0].all[i]);
+        order_put_text(w, NULL, &answers[0].all[i]);
     writer_end_array(w);
     order_put_code(w, "source_lang", plan_source(plan, 0));
     order_put_code(w, "target_lang", plan->order->targets[0]);
@@ -275,14 +271,14 @@ static void libre_put(struct writer *w, const struct plan *plan, const struct pl
             writer_begin_array(w, members[member]);
         for (size_t i = 0; i < plan->count; i++) {
             if (member == TEXT)
-                put_text(w, key, &answers[i].all[0]);
+                order_put_text(w, key, &answers[i].all[0]);
             if (member == LANGUAGE)
                 libre_put_guess(w, key, &plan->items[i].guess);
             if (member != ALTERNATIVES)
                 continue;
             writer_begin_array(w, key);
             for (size_t other = 1; other < answers[i].count; other++)
-                put_text(w, NULL, &answers[i].all[other]);
+                order_put_text(w, NULL, &answers[i].all[other]);
             writer_end_array(w);
         }
         if (array)

@@ -9,10 +9,6 @@
 #include "server/api/value.h"
 #include <string.h>
 
-static void put_answer(struct writer *w, const char *key, const struct plan_answers *answers) {
-    writer_string_of(w, key, answers->all[0].text, answers->all[0].length);
-}
-
 /* {"result"}, or {"results": [...]} for an array of texts */
 static void put_result(struct writer *w, const struct plan *plan,
                        const struct plan_answers *answers, struct arena *arena) {
@@ -22,7 +18,7 @@ static void put_result(struct writer *w, const struct plan *plan,
     if (array)
         writer_begin_array(w, "results");
     for (size_t i = 0; i < plan->count; i++)
-        put_answer(w, array ? NULL : "result", &answers[i]);
+        order_put_text(w, array ? NULL : "result", &answers[i].all[0]);
     if (array)
         writer_end_array(w);
     writer_end_object(w);
@@ -172,7 +168,7 @@ static void nllb_put(struct writer *w, const struct plan *plan, const struct pla
     put_flores(w, "tgt_lang", plan->order->targets[0]);
     writer_begin_array(w, "translation");
     for (size_t i = 0; i < plan->count; i++)
-        put_answer(w, NULL, &answers[i]);
+        order_put_text(w, NULL, &answers[i].all[0]);
     writer_end_array(w);
     writer_end_object(w);
 }
@@ -237,7 +233,7 @@ static void lingva_put(struct writer *w, const struct plan *plan,
                        const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     writer_begin_object(w, NULL);
-    put_answer(w, "translation", &answers[0]);
+    order_put_text(w, "translation", &answers[0].all[0]);
     if (plan->guessed) {
         writer_begin_object(w, "info");
         writer_string(w, "detectedSource", plan_source(plan, 0));
@@ -297,7 +293,7 @@ void selfhosted_lingva_languages(const struct service *service, const struct cal
 
 enum { HCFY_MOST_LINES = 1000 };
 
-/* What the reply repeats. */
+/* The reply repeats these strings of the request. */
 struct hcfy_own {
     const char *text, *destination; /* in the arena */
 };
@@ -347,11 +343,24 @@ static int hcfy_choose(json_t *root, struct request *request, struct reply *repl
     return 0;
 }
 
+static size_t count_lines(const char *text) {
+    size_t count = 1;
+    while ((text = strchr(text, '\n')) != NULL) {
+        text++;
+        count++;
+    }
+    return count;
+}
+
 static void hcfy_start(const struct dialect *dialect, const struct service *service, json_t *root,
                        struct request *request, struct reply *reply) {
     json_t *text = json_object_get(root, "text"), *lines = json_array();
-    if (!json_is_string(text)) {
+    size_t count = json_is_string(text) ? count_lines(json_string_value(text)) : 0;
+    if (count == 0) {
         reply_fail(reply, STATUS_INVALID, "text", "text must be a string");
+    } else if (count > HCFY_MOST_LINES) {
+        reply_fail(reply, STATUS_TOO_LARGE, "text", "text must have at most %d lines, got %zu",
+                   HCFY_MOST_LINES, count);
     } else if (hcfy_choose(root, request, reply) == 0) {
         const char *line = json_string_value(text);
         for (size_t length; line; line = line[length] ? line + length + 1 : NULL) {
@@ -388,7 +397,7 @@ static void hcfy_put(struct writer *w, const struct plan *plan, const struct pla
     writer_strings(w, "text", own->text, "from", from, "to", own->destination, NULL);
     writer_begin_array(w, "result");
     for (size_t i = 0; i < plan->count; i++)
-        put_answer(w, NULL, &answers[i]);
+        order_put_text(w, NULL, &answers[i].all[0]);
     writer_end_array(w);
     writer_end_object(w);
 }

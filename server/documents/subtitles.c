@@ -523,7 +523,7 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
         for (const char *at = cue.text.start; at < stop;) {
             struct bytes speech = cue_speech(cue.text, &at);
 
-            /* Of several texts of a cue, each stands by itself: as a part of a sentence one might
+            /* Each of several texts of a cue stands by itself: as a part of a sentence one might
              * come out empty, and a blank line would end the cue. */
             if (speech.start > cue.text.start || at < stop)
                 end_sentence(&subtitles, speech.start);

@@ -125,7 +125,13 @@ START_TEST(hcfy) {
         {"/hcfy", "{'text': '" DOG "'}", NULL, "error", "destination", 400},
         {"/hcfy", "{'destination': ['fr']}", NULL, "error", "text must be a string", 400},
     };
+    char many[4096] = "{'destination': ['fr'], 'text': '";
+    for (size_t i = 0; i < 1000; i++)
+        strcat(many, "\\n");
+    strcat(many, "'}");
+    const struct row lines = {"/hcfy", many, NULL, "error", "at most 1000 lines, got 1001", 413};
     CHECK_ROWS(rows);
+    check_row(&lines);
 }
 END_TEST
 
