@@ -168,9 +168,9 @@ static int read_signs(const struct sign_rules *rules, const char *own, size_t le
     return 0;
 }
 
-int check_whole(const char *from, const char *to, const char *text, size_t length,
-                const char *translation, size_t translation_length, struct arena *arena,
-                struct check_lists *out) {
+int correction_check_whole(const char *from, const char *to, const char *text, size_t length,
+                           const char *translation, size_t translation_length, struct arena *arena,
+                           struct check_lists *out) {
     const struct sign_rules rules = signs_rules(from, to);
     *out = (struct check_lists){0};
     if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
@@ -228,7 +228,7 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
     memset(sentence->check->lists, 0, sizeof sentence->check->lists);
     sentence->check->rest = glossary_leaves_rest(sentence, best, scratch);
     if ((!signs && !applies[CHECK_NUMBERS]) ||
-        translator_render(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
+        rendering_make(sentence, best, scratch, &compared.rendering, NULL) != 0 ||
         glossary_runs_find(sentence, best, compared.rendering.tokens, scratch, &compared.skipped,
                            NULL) != 0)
         return;
@@ -416,7 +416,7 @@ static bool hold_signs(const struct sentence *sentence, bool all, struct arena *
     struct opaque_runs added = {arena_alloc(arena, signs.count, sizeof *added.all), 0};
     for (size_t i = 0; added.all && i < signs.count; i++) {
         struct span span = signs.all[i].span;
-        bool name = sign_is_name(&signs.all[i]);
+        bool name = signs_is_name(&signs.all[i]);
         if (name ? !is_missing(&sentence->check->lists[CHECK_SIGNS], text + span.begin,
                                span.end - span.begin)
                  : !all)
@@ -450,8 +450,8 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
     struct sentence *second;
     struct glossary glossary;
     size_t count = 0;
-    if (translator_prepare_text(sentence->translator, &text, &sentence->check->options,
-                                &sentence->arena, &second, &count, NULL) != 0)
+    if (sentence_prepare_text(sentence->translator, &text, &sentence->check->options,
+                              &sentence->arena, &second, &count, NULL) != 0)
         return NULL;
     if (count == 1 && second->check && second->source.begin == 0 &&
         second->source.end == own_length(sentence)) {
@@ -467,10 +467,10 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
                variants->ids[variant] != sentence->tokens[0].id)
             variant++;
         bool chosen = !sentence->labelled || variant == variants->count ||
-                      translator_choose_variant(second, variants->names[variant], NULL) == 0;
+                      sentence_choose_variant(second, variants->names[variant], NULL) == 0;
         glossary_init(&glossary, lexicon, &second->arena);
         glossary.hides = sentence->check->rest;
-        if (chosen && translator_constrain(second, &glossary, NULL) == 0) {
+        if (chosen && glossary_constrain(second, &glossary, NULL) == 0) {
             if (signs) {
                 second->options.forbidden = sentence->translator->signs;
                 second->options.forbidden_size = tokenizer_size(sentence->translator->target);
@@ -507,7 +507,7 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
     struct edit *edits;
     size_t count;
     if (!mending.source || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
-        translator_render(sentence, h, scratch, &compared.rendering, NULL) != 0 ||
+        rendering_make(sentence, h, scratch, &compared.rendering, NULL) != 0 ||
         !list_skipped(sentence, h, scratch, &compared))
         return;
     mending.skip_source = compared.skip_source;
@@ -517,7 +517,7 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
     if (read_signs(rules, mending.source, own_length(sentence), &compared, scratch,
                    &mending.source_signs, &mending.target_signs, &mending.difference) != 0 ||
         !plan(&mending, scratch, &edits, &count) ||
-        !hypothesis_edit(sentence, &compared.rendering, edits, count, scratch))
+        !retelling_edit(sentence, &compared.rendering, edits, count, scratch))
         return;
     compare(sentence, true, scratch);
     if (count_of(sentence, CHECK_SIGNS) >= signs || count_of(sentence, CHECK_NUMBERS) > numbers) {
@@ -544,7 +544,7 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
         mend_signs(sentence, FIRST_PLANS, &scratch);
     bool signs = other_signs_differ(&sentence->check->lists[CHECK_SIGNS]),
          differs = count_differences(sentence) > 0;
-    if (differs && !sentence->check->shown && translator_holds(sentence->translator) &&
+    if (differs && !sentence->check->shown && sentence_holds(sentence->translator) &&
         (!sentence->check->applies[CHECK_NUMBERS] ||
          hold_amounts(sentence, signs, &scratch, &held)) &&
         hold_signs(sentence, signs, &scratch, &held) &&
@@ -565,7 +565,7 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
 static size_t count_letters(const struct sentence *sentence, struct arena *scratch) {
     struct rendering rendering;
     size_t count = 0;
-    if (translator_render(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) == 0)
+    if (rendering_make(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) == 0)
         for (size_t at = 0, length = strlen(rendering.text); at < length;)
             count += character_is_letter(character_next(rendering.text, length, &at));
     return count;

@@ -40,7 +40,7 @@ static bool comes_back(const struct sentence *sentence, const char *text, size_t
     struct rendering rendering;
     if (begins_otherwise(sentence, text, length))
         return false;
-    if (translator_render(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) != 0)
+    if (rendering_make(sentence, &sentence->hypotheses[0], scratch, &rendering, NULL) != 0)
         return true;
     size_t at = 0, other = 0, end = strlen(rendering.text);
     while (at < length && other < end) {
@@ -109,8 +109,8 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
     struct translator_text small = {.text = same ? lower(text, length, arena) : NULL,
                                     .length = length};
     if (!small.text ||
-        translator_prepare_text(sentence->translator, &small, &sentence->check->options, arena,
-                                &second, &count, NULL) != 0)
+        sentence_prepare_text(sentence->translator, &small, &sentence->check->options, arena,
+                              &second, &count, NULL) != 0)
         return NULL;
     struct glossary glossary;
     if (count == 1 && second->source.begin == 0 && second->source.end == length &&
@@ -118,7 +118,7 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
         second->cancelled = sentence->cancelled;
         second->owner = sentence->owner;
         glossary_init(&glossary, NULL, &second->arena);
-        if (translator_constrain(second, &glossary, NULL) == 0)
+        if (glossary_constrain(second, &glossary, NULL) == 0)
             return second;
     }
     while (count > 0)

@@ -188,7 +188,7 @@ static int apply(struct hypothesis *h, const struct splice *splice, struct arena
                                                h->pieces ? h->pieces[step] : NULL};
         }
     }
-    return hypothesis_retell(h, tokens, length, arena);
+    return retelling_make(h, tokens, length, arena);
 }
 
 /* Chooses the tokens to replace and their replacements. Returns false if nothing needs to be
@@ -197,8 +197,7 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h,
                  const struct tail *source, struct arena *scratch, struct splice *out) {
     struct rendering rendering;
     char marks[MOST_BYTES];
-    if (!h->ended || h->length == 0 ||
-        translator_render(sentence, h, scratch, &rendering, NULL) != 0)
+    if (!h->ended || h->length == 0 || rendering_make(sentence, h, scratch, &rendering, NULL) != 0)
         return false;
     size_t length = strlen(rendering.text);
     struct tail target = read_tail(rendering.text, length);

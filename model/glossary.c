@@ -612,8 +612,9 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
 /* Returns the stand-in of the i-th run, or NULL if the model reads the run as an unknown word. */
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
-    return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind)
-                                : NULL;
+    return readable->unreadable
+               ? tokenizer_stand_in(&readable->stand_ins, sentence->held.all[i].kind)
+               : NULL;
 }
 
 /* ---- the sentence ---- */
@@ -744,7 +745,7 @@ static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     return 0;
 }
 
-int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
+int glossary_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
     const struct translator *t = sentence->translator;
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};

@@ -1,5 +1,5 @@
 /* This module constrains a translation. It finds the phrases of a glossary, and the parts that are
- * copied unchanged, in a text, and makes a search write them (translator_constrain). */
+ * copied unchanged, in a text, and makes a search write them (glossary_constrain). */
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
@@ -92,13 +92,13 @@ struct glossary {
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
 /* Makes the translation of a prepared sentence contain a target phrase for each source phrase in
- * its text, and all runs of sentence.held unchanged. Call it after translator_begin_with. It is a
- * no-op if there are neither, or if the target is given (translator_force). If there is next to
+ * its text, and all runs of sentence.held unchanged. Call it after sentence_begin_with. It is a
+ * no-op if there are neither, or if the target is given (sentence_force). If there is next to
  * nothing to read besides the runs, the translation is the text itself (untranslated). If an entry
  * has several target phrases, the search chooses one of them. Returns -1 with ERROR_INPUT if the
  * model cannot write a phrase, ERROR_LENGTH if they have more than TRANSLATOR_MAX_TARGET tokens, or
  * ERROR_MEMORY. */
-int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err);
+int glossary_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err);
 
 /* Makes a table of pieces that continue a word, before which a phrase of the target must not end;
  * NULL if each piece is a word or a character. The caller frees it. Returns -1 with ERROR_MEMORY.

@@ -257,7 +257,7 @@ bool mending_beside(const struct mending *mending, struct arena *arena, struct e
         all[used++] = take_out(mending->translation->text, difference->target[k]);
     for (size_t i = 0; i < signs->count;
          i++) /* a name has words of its own in the translation, so it is not put beside them */
-        for (size_t k = 0; !sign_is_name(&signs->all[i]) && k < difference->source_count; k++)
+        for (size_t k = 0; !signs_is_name(&signs->all[i]) && k < difference->source_count; k++)
             if (difference->source[k].begin == signs->all[i].span.begin &&
                 !place_sign(mending->sentence, mending->source, signs, i, mending->translation,
                             &all[used++]))
@@ -311,10 +311,10 @@ static bool stays(const struct sign *sign, const struct span *differing, size_t 
                   const struct signs *others) {
     for (size_t i = 0; i < count; i++)
         if (differing[i].begin == sign->span.begin)
-            return sign_is_name(sign);
+            return signs_is_name(sign);
     for (size_t i = 0; i < others->count; i++)
         if (others->all[i].key == sign->key)
-            return sign->weak || sign_is_name(sign);
+            return sign->weak || signs_is_name(sign);
     return true;
 }
 

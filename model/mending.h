@@ -18,7 +18,7 @@ struct mending {
     size_t skip_sources, skip_targets;
 };
 
-/* Plan edits for hypothesis_edit, in the arena: *edits [*count]. Both take time proportional to the
+/* Plan edits for retelling_edit, in the arena: *edits [*count]. Both take time proportional to the
  * number of signs times the length. Return false if there are too many signs or memory is out.
  *
  * mending_beside: signs that the translation lacks go beside the words that are aligned with those

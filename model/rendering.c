@@ -28,7 +28,7 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     if (copied) {
         const char *previous = i == 0            ? NULL
                                : token[-1].piece ? token[-1].piece
-                                                 : translator_piece(sentence, token[-1].id);
+                                                 : rendering_piece(sentence, token[-1].id);
         token->piece = glossary_piece(sentence, copied, previous, arena);
         return token->piece ? 0 : error_memory(err);
     }
@@ -36,8 +36,8 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     size_t marked = strlen(mark);
     if (i > 0 && !put && sentence->copies && marked > 0 &&
         glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
-        strncmp(translator_piece(sentence, token->id), mark, marked) == 0)
-        token->piece = translator_piece(sentence, token->id) + marked;
+        strncmp(rendering_piece(sentence, token->id), mark, marked) == 0)
+        token->piece = rendering_piece(sentence, token->id) + marked;
     if (token->id != tokenizer_unknown(t->target))
         return 0;
     const float *attention = hypothesis->attention[i];
@@ -69,9 +69,9 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     return token->piece ? 0 : error_memory(err);
 }
 
-int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                           size_t first, struct arena *arena, struct rendering *out,
-                           struct error *err) {
+int rendering_make_rest(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                        size_t first, struct arena *arena, struct rendering *out,
+                        struct error *err) {
     const struct translator *t = sentence->translator;
     size_t count = hypothesis->length - first;
     int unknown = tokenizer_unknown(t->target);
@@ -122,12 +122,12 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     return 0;
 }
 
-int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      struct arena *arena, struct rendering *out, struct error *err) {
-    return translator_render_rest(sentence, hypothesis, 0, arena, out, err);
+int rendering_make(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                   struct arena *arena, struct rendering *out, struct error *err) {
+    return rendering_make_rest(sentence, hypothesis, 0, arena, out, err);
 }
 
-const char *translator_piece(const struct sentence *sentence, int token) {
+const char *rendering_piece(const struct sentence *sentence, int token) {
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token) : NULL;
     return copied ? copied->piece : tokenizer_piece(sentence->translator->target, token);
 }
@@ -150,9 +150,9 @@ static size_t find_spaced(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-int translator_words(const struct translator *translator, enum word_kind kind, const char *text,
-                     size_t length, struct arena *arena, struct span **words, size_t *count,
-                     struct error *err) {
+int rendering_words(const struct translator *translator, enum word_kind kind, const char *text,
+                    size_t length, struct arena *arena, struct span **words, size_t *count,
+                    struct error *err) {
     if (kind == WORDS_UNICODE)
         return segmenter_words(translator->segmenter, text, length, arena, words, count, err);
     struct span *found = arena_alloc(arena, find_spaced(text, length, NULL), sizeof *found);
@@ -163,8 +163,9 @@ int translator_words(const struct translator *translator, enum word_kind kind, c
     return 0;
 }
 
-void words_of_tokens(const char *text, const struct token *tokens, size_t count,
-                     const struct span *words, size_t word_count, struct word_range *ranges) {
+void rendering_words_of_tokens(const char *text, const struct token *tokens, size_t count,
+                               const struct span *words, size_t word_count,
+                               struct word_range *ranges) {
     for (size_t i = 0; i < count; i++) {
         struct span inner = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
         size_t begin = tokens[i].begin + inner.begin, end = tokens[i].begin + inner.end;
@@ -288,9 +289,9 @@ static void estimate_by_log_probs(const struct translator *t, const struct hypot
     out->sentence = words > 0 ? (float)exp(all / (double)words) : 0;
 }
 
-int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                       const struct word_range *tokens, size_t words, struct arena *arena,
-                       struct quality *out, struct error *err) {
+int rendering_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                      const struct word_range *tokens, size_t words, struct arena *arena,
+                      struct quality *out, struct error *err) {
     const struct translator *t = sentence->translator;
     struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
     if (sentence->search.source_length > 0)
@@ -415,14 +416,14 @@ static size_t list_doubted(const struct sentence *sentence, const struct hypothe
     return count - (open && !has_letter(rendering->text, words[count - 1].span));
 }
 
-int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      struct arena *arena, struct doubt *out, struct error *err) {
+int rendering_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                     struct arena *arena, struct doubt *out, struct error *err) {
     struct rendering rendering;
     struct doubted *words = arena_alloc(arena, hypothesis->length + 1, sizeof *words);
     bool *phrases = mark_phrases(sentence, hypothesis, arena);
     if (!words || !phrases)
         return error_memory(err);
-    if (translator_render(sentence, hypothesis, arena, &rendering, err) != 0)
+    if (rendering_make(sentence, hypothesis, arena, &rendering, err) != 0)
         return -1;
     size_t count = list_doubted(sentence, hypothesis, &rendering, phrases, words),
            least = (size_t)ceil(DOUBT_SHARE * (double)count);

@@ -7,7 +7,7 @@
 
 /* Returns the piece that a token of the sentence's translation stands for; the sentence or the
  * translator owns it. */
-const char *translator_piece(const struct sentence *sentence, int token);
+const char *rendering_piece(const struct sentence *sentence, int token);
 
 /* A hypothesis as text: tokens [length], with their bytes within it. */
 struct rendering {
@@ -22,14 +22,14 @@ struct rendering {
  * the same word copied is another hypothesis. </s> does not count, and a token without a character
  * of its own stands for the next. A model whose output spells (model/network/network.h) always
  * spells it instead. A forced target and a prefix are printed as they were given. */
-int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      struct arena *arena, struct rendering *out, struct error *err);
+int rendering_make(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                   struct arena *arena, struct rendering *out, struct error *err);
 
 /* Writes only the tokens from first on, as if nothing stood before them; first is 0 or after the
  * given tokens. */
-int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                           size_t first, struct arena *arena, struct rendering *out,
-                           struct error *err);
+int rendering_make_rest(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                        size_t first, struct arena *arena, struct rendering *out,
+                        struct error *err);
 
 /* ---- words: the same notion for source and target ---- */
 
@@ -39,9 +39,9 @@ enum word_kind { WORDS_UNICODE, WORDS_SPACED };
 
 /* Gives the words of text[length], valid UTF-8: spans in order, in the arena. Thread-safe. Returns
  * -1 with ERROR_LENGTH or ERROR_MEMORY. */
-int translator_words(const struct translator *translator, enum word_kind kind, const char *text,
-                     size_t length, struct arena *arena, struct span **words, size_t *count,
-                     struct error *err);
+int rendering_words(const struct translator *translator, enum word_kind kind, const char *text,
+                    size_t length, struct arena *arena, struct span **words, size_t *count,
+                    struct error *err);
 
 /* Words first to end - 1. */
 struct word_range {
@@ -51,8 +51,9 @@ struct word_range {
 /* Sets ranges [count] to the words that each token has characters of. A token without any, such as
  * a blank, belongs to the word that follows it; one after the last word (</s>) has first == end.
  * tokens and words [word_count] are places of text. */
-void words_of_tokens(const char *text, const struct token *tokens, size_t count,
-                     const struct span *words, size_t word_count, struct word_range *ranges);
+void rendering_words_of_tokens(const char *text, const struct token *tokens, size_t count,
+                               const struct span *words, size_t word_count,
+                               struct word_range *ranges);
 
 /* ---- the weights with which a model attended ----
  * They are computed and kept only for sentences that ask for them (wants_alignment, wants_looks).
@@ -116,9 +117,9 @@ struct quality {
 /* Estimates the quality of a hypothesis whose alternatives were asked for, with a model that can
  * (translator_info.quality). words: of its text; tokens [hypothesis->length]: the words that each
  * has a part of. Thread-safe. Returns -1 with ERROR_MEMORY. */
-int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                       const struct word_range *tokens, size_t words, struct arena *arena,
-                       struct quality *out, struct error *err);
+int rendering_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                      const struct word_range *tokens, size_t words, struct arena *arena,
+                      struct quality *out, struct error *err);
 
 /* ---- doubt ----
  * A translation is doubtful if the search itself was unsure of most of its words. A word's
@@ -143,8 +144,8 @@ struct doubt {
 /* Measures a decoded hypothesis whose target was not given. The words are in the arena.
  * Thread-safe. Returns -1 with ERROR_MEMORY.
  */
-int translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      struct arena *arena, struct doubt *out, struct error *err);
+int rendering_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis,
+                     struct arena *arena, struct doubt *out, struct error *err);
 
 /* ---- hypotheses that are corrected (retelling.c) ---- */
 
@@ -158,8 +159,8 @@ struct retold_token {
 /* Gives the hypothesis these tokens. The log-probability of each step goes to the first token of
  * this or a later step that is not added, or to </s>, so that all sums stay. The arena is the
  * sentence's. Returns -1, and changes nothing, if memory runs out. */
-int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count,
-                      struct arena *arena);
+int retelling_make(struct hypothesis *h, const struct retold_token *tokens, size_t count,
+                   struct arena *arena);
 
 enum { EDIT_BYTES = 64 };
 
@@ -175,8 +176,8 @@ struct edit {
  * over the rows of the token from which its first byte comes. What is put in is a token of its own,
  * printed as it stands, if the vocabulary cannot write it. Returns false, and changes nothing, if
  * an edit is within a token of no vocabulary or memory is out. */
-bool hypothesis_edit(struct sentence *sentence, const struct rendering *rendering,
-                     struct edit *edits, size_t count, struct arena *scratch);
+bool retelling_edit(struct sentence *sentence, const struct rendering *rendering,
+                    struct edit *edits, size_t count, struct arena *scratch);
 
 /* ---- corrections after the search (correction.c): amounts and signs ----
  * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with

@@ -9,8 +9,8 @@
 
 /* ---- tokens ---- */
 
-int hypothesis_retell(struct hypothesis *h, const struct retold_token *tokens, size_t count,
-                      struct arena *arena) {
+int retelling_make(struct hypothesis *h, const struct retold_token *tokens, size_t count,
+                   struct arena *arena) {
     size_t room = count + h->ended,
            next = 0; /* next: the first step whose log-probability has no token yet */
     int *ids = arena_alloc(arena, count + 1, sizeof *ids);
@@ -269,11 +269,11 @@ static bool rewrite(struct sentence *sentence, const struct rendering *rendering
         tokens[i] = (struct retold_token){made[i].id, old, false, piece};
     }
     return !arena_failed(&sentence->arena) &&
-           hypothesis_retell(h, tokens, count, &sentence->arena) == 0;
+           retelling_make(h, tokens, count, &sentence->arena) == 0;
 }
 
-bool hypothesis_edit(struct sentence *sentence, const struct rendering *rendering,
-                     struct edit *edits, size_t count, struct arena *scratch) {
+bool retelling_edit(struct sentence *sentence, const struct rendering *rendering,
+                    struct edit *edits, size_t count, struct arena *scratch) {
     struct edited edited;
     if (count > 1)
         qsort(edits, count, sizeof *edits, compare_edits);

@@ -261,11 +261,11 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
 
 /* ---- one sentence ---- */
 
-unsigned translator_notations(const struct translator *translator, bool verbatim) {
+unsigned sentence_notations(const struct translator *translator, bool verbatim) {
     return verbatim ? NOTATION_NONE : translator->notations;
 }
 
-bool translator_holds(const struct translator *translator) {
+bool sentence_holds(const struct translator *translator) {
     return translator->holds;
 }
 
@@ -392,7 +392,7 @@ static int sentence_init(struct sentence *sentence, struct prepared *list, struc
     const struct translator *t = list->translator;
     bool labels = !list->complete && t->source_numbers && t->target_numbers &&
                   reading_holds(list) &&
-                  (translator_notations(t, list->text->verbatim) & NOTATION_CODES);
+                  (sentence_notations(t, list->text->verbatim) & NOTATION_CODES);
     int result = opaque_within(&list->text->held, span.begin, span.end, &list->scratch,
                                &sentence->held, err);
     if (result == 0 && labels)
@@ -642,9 +642,9 @@ static int read_text(struct prepared *list, struct error *err) {
     return result;
 }
 
-int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
-                            const struct search_options *options, struct arena *arena,
-                            struct sentence **sentences, size_t *count, struct error *err) {
+int sentence_prepare_text(const struct translator *translator, const struct translator_text *text,
+                          const struct search_options *options, struct arena *arena,
+                          struct sentence **sentences, size_t *count, struct error *err) {
     struct prepared list = {
         .translator = translator, .text = text, .options = options, .arena = arena};
     if (read_text(&list, err) != 0)
@@ -654,9 +654,9 @@ int translator_prepare_text(const struct translator *translator, const struct tr
     return 0;
 }
 
-int translator_read_text(const struct translator *translator, const struct translator_text *text,
-                         const struct search_options *options, const struct sentence_taker *taker,
-                         struct arena *arena, struct error *err) {
+int sentence_read_text(const struct translator *translator, const struct translator_text *text,
+                       const struct search_options *options, const struct sentence_taker *taker,
+                       struct arena *arena, struct error *err) {
     return read_text(&(struct prepared){.translator = translator,
                                         .text = text,
                                         .options = options,
@@ -665,10 +665,9 @@ int translator_read_text(const struct translator *translator, const struct trans
                      err);
 }
 
-int translator_prepare_again(const struct translator *translator,
-                             const struct translator_text *text, struct span span,
-                             const struct search_options *options, struct sentence *sentence,
-                             struct error *err) {
+int sentence_prepare_again(const struct translator *translator, const struct translator_text *text,
+                           struct span span, const struct search_options *options,
+                           struct sentence *sentence, struct error *err) {
     struct prepared list = {
         .translator = translator, .text = text, .options = options, .complete = true};
     arena_init(&list.scratch, SENTENCE_SCRATCH_BYTES);
@@ -682,9 +681,9 @@ int translator_prepare_again(const struct translator *translator,
     return result;
 }
 
-int translator_prepare(const struct translator *translator, const char *text, size_t length,
-                       bool split, const struct search_options *options, struct arena *arena,
-                       struct sentence **sentences, size_t *count, struct error *err) {
+int sentence_prepare(const struct translator *translator, const char *text, size_t length,
+                     bool split, const struct search_options *options, struct arena *arena,
+                     struct sentence **sentences, size_t *count, struct error *err) {
     struct translator_text whole = {text, length, {0}, split, true};
     struct opaque_run run;
     size_t room = 0;
@@ -696,7 +695,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
         all[whole.held.count++] = run;
         whole.held.all = all;
     }
-    return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
+    return sentence_prepare_text(translator, &whole, options, arena, sentences, count, err);
 }
 
 /* ---- given targets and prefixes ---- */
@@ -716,7 +715,7 @@ static int put_label(struct sentence *sentence, int id, struct error *err) {
     return 0;
 }
 
-int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err) {
+int sentence_choose_variant(struct sentence *sentence, const char *variant, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t i = 0;
     while (i < t->variants.count && strcmp(t->variants.names[i], variant) != 0)
@@ -727,8 +726,8 @@ int translator_choose_variant(struct sentence *sentence, const char *variant, st
     return put_label(sentence, t->variants.ids[i], err);
 }
 
-int translator_choose_languages(struct sentence *sentence, const char *source, const char *target,
-                                struct error *err) {
+int sentence_choose_languages(struct sentence *sentence, const char *source, const char *target,
+                              struct error *err) {
     const struct translator *t = sentence->translator;
     const struct model_language *from = model_languages_find(&t->languages, source),
                                 *to = model_languages_find(&t->languages, target);
@@ -771,8 +770,8 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
     return 0;
 }
 
-int translator_force(struct sentence *sentence, const char *target, size_t length,
-                     struct error *err) {
+int sentence_force(struct sentence *sentence, const char *target, size_t length,
+                   struct error *err) {
     if (give(sentence, "target", target, length, err) != 0)
         return -1;
     sentence->options.strategy = &search_forced;
@@ -780,8 +779,8 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     return 0;
 }
 
-int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length,
-                          struct error *err) {
+int sentence_begin_with(struct sentence *sentence, const char *prefix, size_t length,
+                        struct error *err) {
     struct search_options *options = &sentence->options;
     if (give(sentence, "prefix", prefix, length, err) != 0)
         return -1;
@@ -793,8 +792,8 @@ int translator_begin_with(struct sentence *sentence, const char *prefix, size_t 
                            options->prefix_length, options->max_length);
 }
 
-int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
-                      struct error *err) {
+int sentence_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
+                    struct error *err) {
     if (count != sentence->length)
         return error_set(err, ERROR_INPUT,
                          "step %zu has %zu weights; the text has %zu source tokens", step, count,

@@ -37,13 +37,13 @@ struct check_lists {
  * written: after all sentences are in their places, with what stood between them and the marks
  * around them. from, to: BCP-47. Takes time proportional to the lengths, and that of sorting the
  * signs. The lists are in the arena. Returns -1 if memory runs out. */
-int check_whole(const char *from, const char *to, const char *text, size_t length,
-                const char *translation, size_t translation_length, struct arena *arena,
-                struct check_lists *out);
+int correction_check_whole(const char *from, const char *to, const char *text, size_t length,
+                           const char *translation, size_t translation_length, struct arena *arena,
+                           struct check_lists *out);
 
 /* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
 struct sentence_check {
-    struct search_options options; /* the caller's, before translator_constrain changed them */
+    struct search_options options; /* the caller's, before glossary_constrain changed them */
     bool applies[CHECKS];          /* the source has digits; it may have signs */
     bool shown; /* tokens of the first attempt were sent, so it has no second one; the caller's */
     /* Valid for the answer when correction_try_again has returned NULL or correction_choose is
@@ -56,7 +56,7 @@ struct sentence_check {
 };
 
 struct sentence {
-    /* the question: translator_prepare and the caller set it before batch_admit */
+    /* the question: sentence_prepare and the caller set it before batch_admit */
     const struct translator *translator;
     const char *text;     /* the whole input text, not owned, not NUL-terminated */
     struct span source;   /* this sentence's bytes within it */
@@ -66,7 +66,7 @@ struct sentence {
     bool verbatim;        /* translator_text's */
     struct opaque_runs held; /* bytes that are copied unchanged; each run is one token if the model
                                 and the search can do that */
-    bool labelled; /* the first token is a label (translator_choose_variant), not the text's */
+    bool labelled; /* the first token is a label (sentence_choose_variant), not the text's */
     bool lowered;  /* the text is in capitals and was read in small letters; the translation will be
                       in capitals */
     size_t unknown;               /* tokens that the vocabulary lacks */
@@ -75,7 +75,7 @@ struct sentence {
                           it, or found no words */
     struct search_options options;
     bool usual_length;     /* options.max_length is the model's, not the caller's */
-    bool replace_unknowns; /* for translator_render; the caller's */
+    bool replace_unknowns; /* for rendering_make; the caller's */
     bool wants_alignment; /* hypotheses have the rows of the model's alignment head; the caller's */
     bool wants_looks;     /* the answer has the weights of all heads (struct looks); the caller's */
     const int *opening;   /* [translator's opening_count] tokens that the decoder reads before its
@@ -127,71 +127,69 @@ struct translator_text {
 
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has
  * more than max_source_tokens, wrapped at clause punctuation or white space. If the model and the
- * search can copy held runs (translator_holds), each is one token and is not cut;
- * translator_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and
+ * search can copy held runs (sentence_holds), each is one token and is not cut;
+ * glossary_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and
  * so does a part over it that cannot be cut if the output copies source words. options: strategy
  * and numbers for all; max_length 0 means the model's ratio, or min_length if that is more.
  * sentences: an array in the arena; end each with sentence_done. A blank text gives count 0.
  * Returns -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
-int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
-                            const struct search_options *options, struct arena *arena,
-                            struct sentence **sentences, size_t *count, struct error *err);
+int sentence_prepare_text(const struct translator *translator, const struct translator_text *text,
+                          const struct search_options *options, struct arena *arena,
+                          struct sentence **sentences, size_t *count, struct error *err);
 /* Makes the same sentences one by one, for a caller that keeps few. take gets each in turn and must
  * end it, unless take fails. */
 struct sentence_taker {
     int (*take)(void *owner, struct sentence *sentence, struct error *err);
     void *owner;
 };
-int translator_read_text(const struct translator *translator, const struct translator_text *text,
-                         const struct search_options *options, const struct sentence_taker *taker,
-                         struct arena *arena, struct error *err);
+int sentence_read_text(const struct translator *translator, const struct translator_text *text,
+                       const struct search_options *options, const struct sentence_taker *taker,
+                       struct arena *arena, struct error *err);
 /* Makes one of these sentences again, the same in all bits. span: its source; text->held:
  * sentence.held, at their places in the text. */
-int translator_prepare_again(const struct translator *translator,
-                             const struct translator_text *text, struct span span,
-                             const struct search_options *options, struct sentence *sentence,
-                             struct error *err);
-/* The same as translator_prepare_text, verbatim, except that placeholders of programs are held. */
-int translator_prepare(const struct translator *translator, const char *text, size_t length,
-                       bool split, const struct search_options *options, struct arena *arena,
-                       struct sentence **sentences, size_t *count, struct error *err);
+int sentence_prepare_again(const struct translator *translator, const struct translator_text *text,
+                           struct span span, const struct search_options *options,
+                           struct sentence *sentence, struct error *err);
+/* The same as sentence_prepare_text, verbatim, except that placeholders of programs are held. */
+int sentence_prepare(const struct translator *translator, const char *text, size_t length,
+                     bool split, const struct search_options *options, struct arena *arena,
+                     struct sentence **sentences, size_t *count, struct error *err);
 
 /* Returns which runs count as opaque in a text that this model translates. */
-unsigned translator_notations(const struct translator *translator, bool verbatim);
+unsigned sentence_notations(const struct translator *translator, bool verbatim);
 /* Returns true if held runs can be copied by the model, with a search that can do that
  * (search_constrains). */
-bool translator_holds(const struct translator *translator);
+bool sentence_holds(const struct translator *translator);
 
 /* Models of several target languages: puts the label of a variant (translator_info) before the
  * tokens of a prepared sentence, which must come first of all changes. The default of max_length
  * counts it. Returns -1 with ERROR_INPUT (the model lacks the variant) or ERROR_MEMORY. */
-int translator_choose_variant(struct sentence *sentence, const char *variant, struct error *err);
+int sentence_choose_variant(struct sentence *sentence, const char *variant, struct error *err);
 
 /* Models of many languages: the source begins with the token of its language, and the decoder reads
  * that of the target's before its first step; both are codes or aliases of the model's
  * (translator_info). It must come first of all changes. Returns -1 with ERROR_INPUT (the model
  * lacks one of them) or ERROR_MEMORY. */
-int translator_choose_languages(struct sentence *sentence, const char *source, const char *target,
-                                struct error *err);
+int sentence_choose_languages(struct sentence *sentence, const char *source, const char *target,
+                              struct error *err);
 
 /* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8.
  * Returns -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if
  * the model only copies and the source lacks one of them. */
-int translator_force(struct sentence *sentence, const char *target, size_t length,
-                     struct error *err);
+int sentence_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 
 /* Makes a prepared sentence's translation begin with this text. prefix: valid UTF-8, not empty. The
  * default of max_length grows to have room for it. Returns -1 with ERROR_LENGTH if it has more than
  * TRANSLATOR_MAX_TARGET tokens, or ERROR_INPUT if it has more than max_length or if the model only
  * copies and the source lacks one of them. */
-int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length,
-                          struct error *err);
+int sentence_begin_with(struct sentence *sentence, const char *prefix, size_t length,
+                        struct error *err);
 
 /* Makes the step take these weights [count] as its attention, divided by their sum; they are
  * finite, not negative and not all 0. Returns -1 with ERROR_INPUT if there is not one for each
  * source token. */
-int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
-                      struct error *err);
+int sentence_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
+                    struct error *err);
 
 /* Returns the sentence's own text, [sentence_text_length] bytes. */
 const char *sentence_text(const struct sentence *sentence);

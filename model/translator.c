@@ -417,7 +417,7 @@ static int open_quality(struct translator *t, const char *folder, struct error *
     t->quality = calloc(1, sizeof *t->quality);
     if (!t->quality)
         return error_memory(err);
-    return quality_read(path, t->quality, &inner) == 0
+    return weights_read_quality(path, t->quality, &inner) == 0
                ? 0
                : error_set(err, inner.code, "quality: %s", inner.message);
 }

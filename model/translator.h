@@ -6,8 +6,8 @@
  * rows of one worker thread: sentences are admitted, all rows advance one step at a time, finished
  * sentences leave at once.
  *
- *   text --translator_prepare--> sentences --batch_admit, batch_step...--> done
- * --translator_render--> text, offsets, words */
+ *   text --sentence_prepare--> sentences --batch_admit, batch_step...--> done
+ * --rendering_make--> text, offsets, words */
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
@@ -47,12 +47,12 @@ struct translator_info {
                                never trained to */
     const struct model_languages *languages; /* languages that it translates between, each to any
                                                 other; NULL: only source to target */
-    /* [variant_count] of the target language (translator_choose_variant), or codes of languages */
+    /* [variant_count] of the target language (sentence_choose_variant), or codes of languages */
     const char *const *variants;
     size_t variant_count;
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
     bool heads;          /* hypotheses have looks, if sentence.wants_looks */
-    bool quality;        /* it estimates the quality of hypotheses (translator_quality) */
+    bool quality;        /* it estimates the quality of hypotheses (rendering_quality) */
     size_t matrices;     /* packed for products */
     size_t mapped;       /* how many of them the folder's file has (translator_pack) */
     /* why an existing file is not used; "" if it is used or does not exist */
@@ -74,7 +74,7 @@ struct translator_options {
     /* A sentence chooses its tokens from the some hundred ids that FOLDER/shortlist.safetensors has
      * for it, instead of the whole vocabulary. The tokens' log-probabilities and entropies are then
      * over those alone, and the translation differs wherever the best token is not among them. A
-     * given target (translator_force) is always scored over the whole vocabulary. */
+     * given target (sentence_force) is always scored over the whole vocabulary. */
     enum translator_shortlist shortlist;
     /* The keys and values of self-attention that a transformer's decoder keeps of each step are
      * IEEE binary16, which halves their memory. Weights and products do not change. */

@@ -18,7 +18,7 @@
  * input. Lines that are longer than the model accepts are reported on stderr and are empty in the
  * output; then the exit status is 3. Returns -1 if the run fails; earlier lines may then have been
  * written, but no part of a document. */
-int offline_command(struct options *options, int *status, struct error *err);
+int command_offline(struct options *options, int *status, struct error *err);
 
 /* The progress of a run over lines, which a terminal shows. */
 struct headway {
@@ -66,24 +66,24 @@ int outfile_close(struct outfile *output, bool keep, struct error *err);
  * SIGHUP end get and import without leaving incomplete models. Call at most one of them, once per
  * process. */
 
-int get_command(struct options *options, int *status, struct error *err);
-int models_command(struct options *options, int *status, struct error *err);
-int remove_command(struct options *options, int *status, struct error *err);
+int command_get(struct options *options, int *status, struct error *err);
+int command_models(struct options *options, int *status, struct error *err);
+int command_remove(struct options *options, int *status, struct error *err);
 /* Converts another toolkit's model, of paths or URLs, to a model folder (model/import/import.h),
  * and reports the result on stdout.
  */
-int import_command(struct options *options, int *status, struct error *err);
+int command_import(struct options *options, int *status, struct error *err);
 
 /* Packs the weights of model folders into files there, which loading maps
  * (model/weights/weights.h), and prints their names. A folder whose files do not match its manifest
  * is not packed. Returns -1 with a message that names the folder; those before it are packed. */
-int pack_command(struct options *options, int *status, struct error *err);
+int command_pack(struct options *options, int *status, struct error *err);
 
 /* Counts the pieces of the files that are named, or of stdin, makes the list of the language --to
  * from them (model/translator.h), puts it into the folder of the model of many languages, updates
  * the manifest, and prints a summary of the list. A folder whose files do not match its manifest is
  * not changed. Returns -1 with a message that begins with the folder or the text. */
-int shortlist_command(struct options *options, int *status, struct error *err);
+int command_shortlist(struct options *options, int *status, struct error *err);
 
 /* ---- the models that came with alignd (shipped.c) ---- */
 
@@ -93,8 +93,8 @@ struct shipped {
     char *directory;          /* contains all of them */
     struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the
                                  others by name */
-    char *downloaded;  /* the folder of downloaded models, which precede these (models_find); NULL:
-                          not searched */
+    char *downloaded;         /* the folder of downloaded models, which precede these
+                                 (shipped_find_downloaded); NULL:         not searched */
     const char *usual; /* the model for requests that name neither a model nor languages: en-fr;
                           NULL: it is missing */
 };
@@ -106,7 +106,7 @@ int shipped_find(struct shipped *shipped, struct error *err);
 int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
 /* Finds them and the folder of downloaded models, which may be missing. Returns -1 if neither has
  * models. */
-int models_find(struct shipped *shipped, struct error *err);
+int shipped_find_downloaded(struct shipped *shipped, struct error *err);
 void shipped_done(struct shipped *shipped);
 
 /* ---- models by name ---- */
@@ -118,7 +118,7 @@ void shipped_done(struct shipped *shipped);
  * nearest model that does is chosen in the same way as by the daemon, and options->variant is set
  * if it writes several languages. Returns -1 with ERROR_INPUT and a message that lists the models;
  * or with ERROR_FILE or ERROR_MEMORY. */
-int named_models_find(struct options *options, struct error *err);
+int shipped_find_named(struct options *options, struct error *err);
 
 /* ---- the greeting ---- */
 
@@ -136,6 +136,6 @@ struct greeting {
 };
 
 /* Returns the lines, separated by line feeds; the caller frees them. NULL: out of memory. */
-char *greeting_text(const struct greeting *greeting);
+char *shipped_greeting(const struct greeting *greeting);
 
 #endif

@@ -216,7 +216,7 @@ static void tell_ready(const struct daemon *daemon, const char *address) {
                                           .model_count = models->count};
         for (size_t i = 0; names && i < models->count; i++)
             names[i] = models->all[i]->info.name;
-        char *text = names ? greeting_text(&greeting) : NULL;
+        char *text = names ? shipped_greeting(&greeting) : NULL;
         for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
             log_message(line);
         free(text);
@@ -343,8 +343,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
         return -1;
     if (downloads && models.directory) /* the same path, without a slash at the end */
         models.directory = place;
-    /* downloads_begin is called before any thread starts; the end of the process undoes it */
-    if ((downloads && downloads_begin(err) != 0) || log_start(err) != 0 ||
+    /* download_begin is called before any thread starts; the end of the process undoes it */
+    if ((downloads && download_begin(err) != 0) || log_start(err) != 0 ||
         (options->api_keys && !(service.keys = keys_open(options->api_keys, err))))
         return -1;
     service.glossaries =
@@ -423,7 +423,7 @@ static int health_command(struct options *options, int *status, struct error *er
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
     struct installed_list found = {NULL, 0};
     const char *usual;
-    if (models_find(shipped, err) != 0 ||
+    if (shipped_find_downloaded(shipped, err) != 0 ||
         (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
         return -1;
     if (found.count > 0)
@@ -455,7 +455,7 @@ static int serve_command(struct options *options, int *status, struct error *err
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     bool clean = true, named = options->models.count > 0 || options->directory;
     struct shipped shipped = {0};
-    int result = named ? named_models_find(options, err) : serve_shipped(options, &shipped, err);
+    int result = named ? shipped_find_named(options, err) : serve_shipped(options, &shipped, err);
     if (result == 0) {
         sem_init(&signals.arrived, 0, 0);
         sigemptyset(&signals.awaited);
@@ -484,16 +484,16 @@ static const struct {
     int (*run)(struct options *options, int *status, struct error *err);
 } commands[] = {
     {COMMAND_SERVE, serve_command},
-    {COMMAND_TRANSLATE, offline_command},
-    {COMMAND_ATTENTION, offline_command},
+    {COMMAND_TRANSLATE, command_offline},
+    {COMMAND_ATTENTION, command_offline},
     {COMMAND_KEY, key_command},
     {COMMAND_HEALTH, health_command},
-    {COMMAND_PACK, pack_command},
-    {COMMAND_SHORTLIST, shortlist_command},
-    {COMMAND_IMPORT, import_command},
-    {COMMAND_GET, get_command},
-    {COMMAND_MODELS, models_command},
-    {COMMAND_REMOVE, remove_command},
+    {COMMAND_PACK, command_pack},
+    {COMMAND_SHORTLIST, command_shortlist},
+    {COMMAND_IMPORT, command_import},
+    {COMMAND_GET, command_get},
+    {COMMAND_MODELS, command_models},
+    {COMMAND_REMOVE, command_remove},
 };
 
 static int print(const char *text) {

@@ -262,18 +262,18 @@ static int get_all(const struct options *options, const char *into, int *status,
     return first == GET_DONE ? check_written(err) : -1;
 }
 
-int get_command(struct options *options, int *status, struct error *err) {
+int command_get(struct options *options, int *status, struct error *err) {
     char into[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->into ? options->into : options->directory, true, into, err) != 0)
         return -1;
-    if (downloads_begin(err) != 0)
+    if (download_begin(err) != 0)
         return -1;
     watch_signals();
     int result = options->list     ? list(options, into, status, err)
                  : options->update ? update(options, into, status, err)
                                    : get_all(options, into, status, err);
-    downloads_end();
+    download_end();
     return result;
 }
 
@@ -288,7 +288,7 @@ static void print_model(const struct installed *model, const char *from) {
                *model->origin.licence ? model->origin.licence : "see README.md");
 }
 
-int models_command(struct options *options, int *status, struct error *err) {
+int command_models(struct options *options, int *status, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct installed_list found = {NULL, 0};
     struct shipped shipped = {.directory = NULL};
@@ -316,7 +316,7 @@ int models_command(struct options *options, int *status, struct error *err) {
     return check_written(err);
 }
 
-int remove_command(struct options *options, int *status, struct error *err) {
+int command_remove(struct options *options, int *status, struct error *err) {
     char place[MODEL_PATH_BYTES];
     *status = EXIT_FAILURE;
     if (installed_place(options->directory, true, place, err) != 0)
@@ -353,9 +353,9 @@ static int pack_folder(const struct translator_options *choices, struct integrit
     return result;
 }
 
-int pack_command(struct options *options, int *status, struct error *err) {
+int command_pack(struct options *options, int *status, struct error *err) {
     (void)status;
-    if (named_models_find(options, err) != 0)
+    if (shipped_find_named(options, err) != 0)
         return -1;
     const struct translator_options choices = {
         .compute = options->compute, .shortlist = options->shortlist, .pack = true};
@@ -374,7 +374,7 @@ int pack_command(struct options *options, int *status, struct error *err) {
 
 /* ---- alignd import ---- */
 
-int import_command(struct options *options, int *status, struct error *err) {
+int command_import(struct options *options, int *status, struct error *err) {
     struct import_made made;
     const struct import_options asked = {.paths = (const char *const *)options->paths.names,
                                          .path_count = options->paths.count,
@@ -404,11 +404,11 @@ int import_command(struct options *options, int *status, struct error *err) {
     if (urls) {
         struct view view = {.terminal = isatty(STDERR_FILENO)};
         const struct get_options with = get_options_of(options, asked.into, &view);
-        if (downloads_begin(err) != 0)
+        if (download_begin(err) != 0)
             return -1;
         enum get_status got = get_import(&with, &asked, &said, err);
         clear(&view);
-        downloads_end();
+        download_end();
         if (got != GET_DONE) {
             *status = get_exit_status(got);
             return -1;
@@ -545,10 +545,10 @@ static int lock_folder(const char *folder, struct error *err) {
     return -1;
 }
 
-int shortlist_command(struct options *options, int *status, struct error *err) {
+int command_shortlist(struct options *options, int *status, struct error *err) {
     static const char *const changed[] = {"config.json", "shortlist.safetensors"};
     (void)status;
-    if (named_models_find(options, err) != 0)
+    if (shipped_find_named(options, err) != 0)
         return -1;
     const char *folder = options->models.names[0];
     const struct pieces_wanted wanted = {options->share, options->count};

@@ -794,9 +794,9 @@ static int make_protection(struct offline *run, struct arena *arena, struct erro
     return 0;
 }
 
-int offline_command(struct options *options, int *status, struct error *err) {
+int command_offline(struct options *options, int *status, struct error *err) {
     static const char *const labels[] = {"none"};
-    if (named_models_find(options, err) != 0)
+    if (shipped_find_named(options, err) != 0)
         return -1;
     struct offline run = {.options = options, .directions = options->models.count};
     struct metrics *metrics =

@@ -532,7 +532,7 @@ const struct option *option_suggest(const struct option_table *table, const char
     struct suggestion suggestion = {.asked = name + 2};
     for (size_t i = 0; i < table->count; i++) {
         option_flag(table->options[i].flag, flag);
-        if ((table->options[i].commands & commands) && suggest(&suggestion, flag + 2))
+        if ((table->options[i].commands & commands) && option_suggest_word(&suggestion, flag + 2))
             nearest = &table->options[i];
     }
     return nearest;
@@ -544,7 +544,7 @@ static size_t least(size_t a, size_t b) {
 
 /* Row i of the table holds the distances between a's first i letters and each beginning of b; only
  * three rows are kept. */
-size_t suggest_distance(const char *a, const char *b) {
+size_t option_distance(const char *a, const char *b) {
     size_t table[3][SUGGEST_MOST_BYTES + 1], width = strlen(b);
     for (size_t j = 0; j <= width; j++)
         table[0][j] = j;
@@ -560,7 +560,7 @@ size_t suggest_distance(const char *a, const char *b) {
     return table[strlen(a) % 3][width];
 }
 
-bool suggest(struct suggestion *suggestion, const char *word) {
+bool option_suggest_word(struct suggestion *suggestion, const char *word) {
     size_t length = strlen(suggestion->asked);
     if (length > SUGGEST_MOST_BYTES || strlen(word) > SUGGEST_MOST_BYTES)
         return false;
@@ -568,7 +568,7 @@ bool suggest(struct suggestion *suggestion, const char *word) {
                   : length < 6  ? 1
                   : length < 12 ? 2
                                 : 3; /* half the letters of a short word may match by chance */
-    size_t distance = suggest_distance(suggestion->asked, word);
+    size_t distance = option_distance(suggestion->asked, word);
     if (distance > most && length >= 3 && strncmp(word, suggestion->asked, length) == 0)
         distance =
             most; /* the beginning of a word suggests that word unless another one is nearer */

@@ -43,7 +43,7 @@ struct options {
 
     char *config; /* file of options; NULL: none */
     struct name_list
-        models; /* folders in the given order, or names until named_models_find replaces them */
+        models; /* folders in the given order, or names until shipped_find_named replaces them */
     char *directory;     /* a folder of model folders; NULL: none. When serving, they are served;
                           * otherwise it is searched by     name */
     char *default_model; /* serving: the default model's name; NULL: none */
@@ -237,11 +237,11 @@ struct suggestion {
     size_t distance;
 };
 /* Keeps the word if it is the nearest so far, and returns whether it is. */
-bool suggest(struct suggestion *suggestion, const char *word);
+bool option_suggest_word(struct suggestion *suggestion, const char *word);
 
 enum { SUGGEST_MOST_BYTES = 64 }; /* longer words get no suggestion */
 /* Returns the number of letters that must be inserted, removed, replaced or swapped with the next
  * one (optimal string alignment). Both words have at most SUGGEST_MOST_BYTES. */
-size_t suggest_distance(const char *a, const char *b);
+size_t option_distance(const char *a, const char *b);
 
 #endif

@@ -152,7 +152,7 @@ static int read_word(struct options *options, struct arguments *arguments, struc
         return options->file ? 0 : error_memory(err);
     }
     for (size_t i = 0; arguments->next == 2 && option_command_nth(i); i++)
-        suggest(&suggestion, option_command_nth(i)->word);
+        option_suggest_word(&suggestion, option_command_nth(i)->word);
     if (suggestion.nearest)
         return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean alignd %s?",
                          word, suggestion.nearest);

@@ -42,7 +42,7 @@ static const char usual[] = "en-fr";
 static int add_folders(const char *directory, struct name_list *folders, struct error *err) {
     struct name_list found = {0};
     struct error unreadable = {0};
-    bool listed = model_folders_list(&found, directory, &unreadable) == 0;
+    bool listed = folders_list(&found, directory, &unreadable) == 0;
     bool failed = !listed && unreadable.code == ERROR_MEMORY;
     for (int pass = 0; listed && pass < 2; pass++)
         for (size_t i = 0; !failed && i < found.count; i++) {
@@ -99,7 +99,7 @@ int shipped_find(struct shipped *shipped, struct error *err) {
 
 /* Finds the shipped and the downloaded models. Downloaded models can be used without the shipped
  * ones. */
-int models_find(struct shipped *shipped, struct error *err) {
+int shipped_find_downloaded(struct shipped *shipped, struct error *err) {
     char place[MODEL_PATH_BYTES];
     struct error inner = {0};
     int result = shipped_find(shipped, &inner);
@@ -108,7 +108,7 @@ int models_find(struct shipped *shipped, struct error *err) {
         return error_memory(err);
     }
     bool some = result == 0 || (inner.code != ERROR_MEMORY && shipped->downloaded &&
-                                model_folders_any(shipped->downloaded));
+                                folders_any(shipped->downloaded));
     if (result != 0 && some && !(shipped->directory = strdup(shipped->downloaded)))
         some = false;
     if (some)
@@ -132,11 +132,10 @@ void shipped_done(struct shipped *shipped) {
 static int find_place(const struct options *options, struct shipped *place, struct error *err) {
     struct name_list all = {0};
     if (!options->directory) {
-        if (models_find(place, err) != 0)
+        if (shipped_find_downloaded(place, err) != 0)
             return -1;
-        bool listed =
-            model_folders_list(&all, place->downloaded ? place->downloaded : "", NULL) == 0 ||
-            all.count == 0;
+        bool listed = folders_list(&all, place->downloaded ? place->downloaded : "", NULL) == 0 ||
+                      all.count == 0;
         for (size_t i = 0; listed && i < place->folders.count; i++)
             listed =
                 name_list_add(&all, place->folders.names[i], strlen(place->folders.names[i])) == 0;
@@ -148,7 +147,7 @@ static int find_place(const struct options *options, struct shipped *place, stru
         return error_memory(err);
     }
     *place = (struct shipped){.directory = strdup(options->directory)};
-    if (place->directory && model_folders_list(&place->folders, place->directory, err) == 0)
+    if (place->directory && folders_list(&place->folders, place->directory, err) == 0)
         return 0;
     shipped_done(place);
     return error_memory(err); /* unless err has another reason */
@@ -271,7 +270,7 @@ static int find_languages(struct options *options, struct shipped *place, struct
     return 0;
 }
 
-int named_models_find(struct options *options, struct error *err) {
+int shipped_find_named(struct options *options, struct error *err) {
     struct name_list *models = &options->models;
     struct shipped place = {.directory = NULL};
     int result = 0;
@@ -305,7 +304,7 @@ static void put_url(FILE *out, const struct greeting *greeting) {
     fprintf(out, "http%s://%s%s", greeting->tls ? "s" : "", host, rest);
 }
 
-char *greeting_text(const struct greeting *greeting) {
+char *shipped_greeting(const struct greeting *greeting) {
     static const char unix_prefix[] = "unix:";
     size_t prefix = sizeof unix_prefix - 1, length = 0;
     const char *path =

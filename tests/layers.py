@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """layers.py BUILD: dependencies point one way, and one module prints:
 prints every exception, and fails if there is one.
-layers.py BUILD --names lists the exported functions that do not begin with their module's name, by room.
 layers.py BUILD --figures prints for each room its size, its functions of more than five parameters, and its share of
 comments.
 
@@ -10,7 +9,7 @@ may include, and its doors: the headers that other rooms may include. Within a r
 NAME_kind.h and NAME_parts.h, which only the room includes, belong to NAME) include each other without circles. The same
 holds for what the linker sees: an object file of BUILD needs symbols only of rooms that its own sees, and objects of a
 room need each other without circles, except for TIED. LIBRARIES says which files may use a library, PRINTERS which ones
-may print to stdout and stderr, PREFIXES which exported functions begin with another name than their module's.
+may print to stdout and stderr, TYPES which exported functions begin with the name of a type in place of their module's.
 """
 import re
 import subprocess
@@ -108,12 +107,44 @@ PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprin
                     r"\bstd::(?:cout|cerr|clog)\b")
 COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 
-# An exported function begins with the name of its file, or of a header that declares it. PREFIXES: other names, each
-# with the file or header whose functions may begin with it, and the reason.
-PREFIXES: list[tuple[str, str, str]] = [
-    ("MHD_queue_response", "server/http/queue.c", "replaces the function of the library"),
-]
-NAMES_FAIL = False  # True: a wrong name is an exception like the others
+# An exported function begins with the name of its file, or of a header that declares it, or with that of a type of this
+# header. TYPES: the latter, by header. A name belongs to one header only, and none is the name of another module.
+TYPES = {
+    "model/base/arena.h": "budget reserve",
+    "model/base/utf8.h": "character",
+    "model/compute/matrix.h": "backend blas compute linear pages",
+    "model/glossary.h": "guard lexicon",
+    "model/model.h": "looks soft_alignment text",
+    "model/network/layers.h": "activation block cell filter heads norm positions stack",
+    "model/network/network.h": "copies speller",
+    "model/rendering.h": "looks_row soft_alignment_row",
+    "model/text/notation.h": "scan",
+    "model/text/spans.h": "opaque",
+    "model/text/tokenizer.h": "capitals labels preparation",
+    "model/translator.h": "pieces",
+    "model/weights/config.h": "model_languages",
+    "model/weights/safetensors.h": "panels",
+    "model/weights/weights.h": "shortlist target_ids",
+    "server/api/kept.h": "cache",
+    "server/api/keys.h": "limiter",
+    "server/api/languages.h": "language variant",
+    "server/api/pairs.h": "pair",
+    "server/base/metrics.h": "meter",
+    "server/base/strings.h": "decimal hex name_list percent writer",
+    "server/commands.h": "command headway outfile",
+    "server/decode/judgement.h": "omission",
+    "server/decode/worker.h": "workers",
+    "server/documents/document.h": "directive icu_source key_globs",
+    "server/documents/spans.h": "span",
+    "server/get/get.h": "fetcher",
+    "server/get/get_parts.h": "room",
+    "server/glossaries/glossaries.h": "kept_glossary",
+    "server/http/queue.c": "MHD_queue_response",  # replaces the library's
+    "server/models/catalog.h": "loaded_model served_model",
+    "server/models/folders.h": "installed integrity manifest",
+    "server/options.h": "option",
+    "weights/gibbs/symmetrise.h": "symmetry",
+}
 
 
 def code_of(path: Path) -> str:
@@ -237,33 +268,35 @@ def knots(needs: dict[str, dict[str, set[str]]]) -> Iterator[set[str]]:
             yield knot
 
 
-def wrong_names(build: Path) -> dict[str, list[str]]:
-    """For each room the exported functions that do not begin with a name of their module."""
+def wrong_names(build: Path) -> Iterator[tuple[str, str]]:
+    """Exported functions that do not begin with a name of their module, and names of two modules, with their rooms."""
     declared: dict[str, list[Path]] = {}  # the headers that declare a name
+    owners: dict[str, set[str]] = {}
     for path in sources():
+        owners.setdefault(Path(module_of(path)).name, set()).add(module_of(path))
         if path.suffix == ".h":
             for name in set(re.findall(r"\b(\w+)\s*\(", code_of(path))):
                 declared.setdefault(name, []).append(path)
-    others: dict[str, list[str]] = {}
-    for prefix, file, _ in PREFIXES:
-        others.setdefault(file, []).append(prefix)
-    wrong: dict[str, list[str]] = {}
+    for header, names in TYPES.items():
+        for name in names.split():
+            others = owners.setdefault(name, set())
+            if others:
+                yield str(Path(header).parent), f"{name}_ is also a name of {', '.join(sorted(others))}"
+            others.add(header)
     for path in sources():
-        if path.suffix == ".h":
-            continue
         names = set()
         for compiled in {build / path.with_suffix(".o"), *(build / path.parent).glob(f"{path.stem}-*.o")}:
-            if compiled.exists():
+            if path.suffix != ".h" and compiled.exists():
                 names |= symbols(compiled, "T")[0]
         for name in sorted(names):
             if name == "main" or name.startswith("_Z"):  # C++ has namespaces
                 continue
             files = [path, *declared.get(name, ())]
-            allowed = {Path(module_of(file)).name for file in files}
-            allowed.update(prefix for file in files for prefix in others.get(str(file), ()))
+            allowed = [Path(module_of(file)).name for file in files]
+            allowed += [type_name for file in files for type_name in TYPES.get(str(file), "").split()]
             if not any(name == prefix or name.startswith(prefix + "_") for prefix in allowed):
-                wrong.setdefault(str(path.parent), []).append(f"{name} ({', '.join(file.name for file in files)})")
-    return wrong
+                where = " or ".join(file.name for file in files)
+                yield str(path.parent), f"{name} does not begin with a name of {where}"
 
 
 FUNCTION = re.compile(r"^(?!typedef\b|struct \w+ \{)[A-Za-z_][\w \t*]*?[ *](\w+)\(([^;{}]*)\)\s*\{", re.M)
@@ -306,12 +339,6 @@ def print_figures() -> None:
 
 
 def main(build: Path, report: str = "") -> int:
-    if report == "--names":
-        off = wrong_names(build)
-        for room, names in off.items():
-            print(f"{room}: {len(names)}\n  " + "\n  ".join(names))
-        print(f"{sum(map(len, off.values()))} exported functions do not begin with their module's name")
-        return 0
     if report == "--figures":
         print_figures()
         return 0
@@ -341,9 +368,7 @@ def main(build: Path, report: str = "") -> int:
     wrong += [f"a circle: {circle}" for circle in circles(needs)]
     links = linked(build)
     wrong += wrong_links(links)
-    if NAMES_FAIL:
-        wrong += [f"{room}: {name} does not begin with its module's name"
-                  for room, names in wrong_names(build).items() for name in names]
+    wrong += [f"{room}: {reason}" for room, reason in wrong_names(build)]
     print("\n".join(wrong) if wrong else
           f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules by their headers and "
           f"{sum(map(len, links.values()))} by their symbols, 0 back")

@@ -205,8 +205,8 @@ struct sentence *model_prepare(const struct translator *translator, const char *
                                const struct search_options *options, struct arena *arena) {
     struct sentence *sentences;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, arena,
-                                        &sentences, &count, NULL),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, options, arena,
+                                      &sentences, &count, NULL),
                      0);
     ck_assert_uint_eq(count, 1);
     return sentences;

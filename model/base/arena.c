@@ -34,8 +34,8 @@ int error_memory(struct error *err) {
     return error_set(err, ERROR_MEMORY, "out of memory");
 }
 
-const void *table_find(const void *rows, size_t count, size_t size, const char *key,
-                       const char *name, struct error *err) {
+const void *error_find_row(const void *rows, size_t count, size_t size, const char *key,
+                           const char *name, struct error *err) {
     for (const char *row = rows, *end = row + count * size; row < end; row += size) {
         const char *own;
         memcpy(&own, row, sizeof own);

@@ -34,9 +34,9 @@ int error_memory(struct error *err);
  * so on. */
 
 /* Returns the row of this name, or NULL with ERROR_FORMAT, "KEY: NAME is not known". */
-const void *table_find(const void *rows, size_t count, size_t size, const char *key,
-                       const char *name, struct error *err);
+const void *error_find_row(const void *rows, size_t count, size_t size, const char *key,
+                           const char *name, struct error *err);
 #define TABLE_FIND(table, key, name, err)                                                          \
-    table_find(table, sizeof(table) / sizeof *(table), sizeof *(table), key, name, err)
+    error_find_row(table, sizeof(table) / sizeof *(table), sizeof *(table), key, name, err)
 
 #endif

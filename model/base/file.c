@@ -153,7 +153,7 @@ static uint64_t mix(uint64_t sum, uint64_t word) {
 
 /* There are four sums side by side, so the processor need not wait for a product before it begins
  * the next one. */
-uint64_t checksum(uint64_t sum, const void *bytes, size_t count) {
+uint64_t file_checksum(uint64_t sum, const void *bytes, size_t count) {
     enum { LANES = 4, STRIDE = LANES * sizeof(uint64_t) };
     const char *at = bytes;
     uint64_t lanes[LANES] = {sum, sum + 1, sum + 2, sum + 3}, words[LANES];

@@ -45,6 +45,6 @@ int file_replace_parts(const char *path, const struct file_part *parts, size_t c
  * incomplete copy. It costs little more than reading them and gives no protection against
  * deliberate changes. sum: 0, or the checksum of the preceding bytes. Changing one aligned group of
  * eight bytes always changes the checksum, any other change almost always. */
-uint64_t checksum(uint64_t sum, const void *bytes, size_t count);
+uint64_t file_checksum(uint64_t sum, const void *bytes, size_t count);
 
 #endif

@@ -72,7 +72,7 @@ struct utf8_place utf8_place(const char *text, const char *at) {
     return place;
 }
 
-size_t utf16_position(struct utf16_cursor *cursor, size_t byte) {
+size_t character_utf16_position(struct utf16_cursor *cursor, size_t byte) {
     if (byte < cursor->byte)
         cursor->byte = cursor->unit = 0;
     for (; cursor->byte < byte; cursor->byte++) {

@@ -38,7 +38,7 @@ struct utf16_cursor {
     const char *text;
     size_t byte, unit;
 };
-size_t utf16_position(struct utf16_cursor *cursor, size_t byte);
+size_t character_utf16_position(struct utf16_cursor *cursor, size_t byte);
 
 /* ---- characters ---- */
 

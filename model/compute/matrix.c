@@ -312,8 +312,8 @@ static struct product product_of(const struct linear_output *output, const float
                             .taker = output->taker};
 }
 
-void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx,
-                   size_t rows) {
+void linear_apply_all(const struct linear_output *outputs, size_t count, const float *x, size_t ldx,
+                      size_t rows) {
     struct product products[LINEAR_OUTPUTS];
     assert(count <= LINEAR_OUTPUTS);
     if (rows == 0)
@@ -338,8 +338,8 @@ void linear_apply_twice(const struct linear *inner, const struct linear *outer, 
     struct linear_output first = {.linear = inner, .y = wide, .ldy = inner->out, .relu = true},
                          second = {.linear = outer, .y = y, .ldy = outer->out};
     if (rows == 0 || !inner->packed || !outer->packed || inner->packing != outer->packing) {
-        linears_apply(&first, 1, x, inner->in, rows);
-        linears_apply(&second, 1, wide, outer->in, rows);
+        linear_apply_all(&first, 1, x, inner->in, rows);
+        linear_apply_all(&second, 1, wide, outer->in, rows);
         return;
     }
     struct product next = product_of(&second, wide, outer->in, rows),

@@ -137,12 +137,13 @@ struct linear_output {
 /* All have the same `in`, and there are at most LINEAR_OUTPUTS. int8 rounds x once for those of
  * equal input scales. ldx: floats from row to row. */
 enum { LINEAR_OUTPUTS = 3 };
-void linears_apply(const struct linear_output *outputs, size_t count, const float *x, size_t ldx,
-                   size_t rows);
+void linear_apply_all(const struct linear_output *outputs, size_t count, const float *x, size_t ldx,
+                      size_t rows);
 
 static inline void linear_apply(const struct linear *linear, const float *x, size_t ldx,
                                 size_t rows, float *y, size_t ldy) {
-    linears_apply(&(struct linear_output){.linear = linear, .y = y, .ldy = ldy}, 1, x, ldx, rows);
+    linear_apply_all(&(struct linear_output){.linear = linear, .y = y, .ldy = ldy}, 1, x, ldx,
+                     rows);
 }
 
 /* y [rows, outer->out] = outer(max(inner(x), 0)), x [rows, inner->in], which y may be if it is as
@@ -159,7 +160,7 @@ struct linear_rows {
 };
 /* Computes some outputs of each row: y [count] = (W x + b)[ids], each id below out. The weights are
  * read once for all rows. The linear was made with lookups. With int8 the results have the same
- * bits as those of linears_apply. */
+ * bits as those of linear_apply_all. */
 void linear_look_up_rows(const struct linear *linear, const struct linear_rows *rows,
                          const int *ids, size_t count);
 
@@ -170,7 +171,7 @@ static inline void linear_look_up(const struct linear *linear, const float *x, c
         ids, count);
 }
 
-/* Returns true if linears_apply gives the same bits as lookups of `count` outputs of this many
+/* Returns true if linear_apply_all gives the same bits as lookups of `count` outputs of this many
  * rows, in less time. */
 bool linear_outruns_lookups(const struct linear *linear, size_t rows, size_t count);
 

@@ -140,7 +140,7 @@ static void run_ssru(const struct mixer *mixer, const struct step *s) {
     const float *read = block_read(stack, &mixer->norm, s->count, s->x, s->u);
     const struct linear_output outputs[] = {{.linear = &mixer->candidate, .y = s->q, .ldy = size},
                                             {.linear = &mixer->forget, .y = s->k, .ldy = size}};
-    linears_apply(outputs, 2, read, size, s->count);
+    linear_apply_all(outputs, 2, read, size, s->count);
     for (size_t r = 0; r < s->count; r++)
         stack->kernels->blocks->ssru(s->k + r * size, size, s->rows[r].state + s->state,
                                      s->q + r * size);
@@ -314,7 +314,7 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
         const struct linear_output outputs[] = {
             {.linear = &cross->key, .y = keys + l * own->stack.size, .ldy = all},
             {.linear = &cross->value, .y = values + l * own->stack.size, .ldy = all}};
-        linears_apply(outputs, 2, annotations, own->annotation, count);
+        linear_apply_all(outputs, 2, annotations, own->annotation, count);
     }
     return 0;
 }

@@ -397,7 +397,7 @@ void heads_project(const struct heads *heads, const float *x, size_t rows, float
     const struct linear_output outputs[] = {{.linear = &heads->query, .y = q, .ldy = size},
                                             {.linear = &heads->key, .y = k, .ldy = size},
                                             {.linear = &heads->value, .y = v, .ldy = size}};
-    linears_apply(outputs, 3, x, size, rows);
+    linear_apply_all(outputs, 3, x, size, rows);
 }
 
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix,

@@ -35,8 +35,8 @@ struct norm_kind {
     float epsilon;
 };
 
-/* Returns the kind of this name, or NULL as table_find does. "none" is a kind, with an epsilon of
- * 0. */
+/* Returns the kind of this name, or NULL as error_find_row does. "none" is a kind, with an epsilon
+ * of 0. */
 const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err);
 
 /* Layer normalisation, Ba et al. 2016: y = gain * (x - mean) / sqrt(variance + epsilon) + shift,
@@ -76,7 +76,7 @@ struct cell_kind {
                  size_t hidden);
 };
 
-/* Returns the kind of this name, or NULL as table_find does. */
+/* Returns the kind of this name, or NULL as error_find_row does. */
 const struct cell_kind *cell_kind_find(const char *key, const char *name, struct error *err);
 
 /* A cell without input: the one before it hands its state on within the same step (deep transition,
@@ -248,7 +248,8 @@ void positions_add(const struct positions *positions, const struct kernels *kern
 
 typedef void activation(float *x, size_t n);
 
-/* Returns the activation of this name, or NULL as table_find does; weights_failed is then true. */
+/* Returns the activation of this name, or NULL as error_find_row does; weights_failed is then true.
+ */
 activation *activation_find(const char *key, const char *name, const struct loader *loader);
 /* y [rows, outer->out] = outer(activation(inner(x))), x [rows, inner->in], which y may be; scratch:
  * wide [rows, inner->out]. */

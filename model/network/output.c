@@ -256,7 +256,7 @@ static int distribute_whole(const struct output *output, const struct row *const
     const struct adding adding = {{columns, add_logits}, output->kernels, rows, sums, logits, ld};
     const struct linear_output product = {
         .linear = &output->linear, .y = logits, .ldy = ld, .taker = &adding.taker};
-    linears_apply(&product, 1, x, in, n);
+    linear_apply_all(&product, 1, x, in, n);
     for (size_t r = 0; r < n; r++) {
         struct row_summary summary = output->kernels->summary(&sums[r]);
         *rows[r]->distribution =

@@ -29,7 +29,7 @@ static bool agree(const struct amount *a, const struct amount *b) {
         return false;
     if (may_mean(a, b->value) || may_mean(b, a->value))
         return true;
-    int left = number_integer(a->value), right = number_integer(b->value);
+    int left = numbers_integer(a->value), right = numbers_integer(b->value);
     if (left < 0 || right < 0)
         return false;
     int hour_left = left - a->half, hour_right = right - b->half; /* halb 8 is half past 7 */
@@ -93,7 +93,7 @@ static bool may_be_written(const struct pairing *pairing, const struct amount *l
                         *target = pairing->target_left ? left : right;
     if (source->label && source->pointed)
         return target->pointed;
-    int hour = number_integer(source->value), twelfth = number_integer(target->value);
+    int hour = numbers_integer(source->value), twelfth = numbers_integer(target->value);
     if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 &&
         !target->daytime)
         return false;

@@ -95,7 +95,7 @@ static const struct {
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
-number_sign number_sign_of(int32_t character) {
+number_sign number_words_sign_of(int32_t character) {
     number_sign sign = 0;
     for (size_t i = 0; character > 0 && i < FAMILIES; i++)
         if (families[i].symbols[0] == character || families[i].symbols[1] == character)
@@ -105,7 +105,7 @@ number_sign number_sign_of(int32_t character) {
     return character == 0x2030 ? NUMBER_PERMILLE : sign;
 }
 
-int32_t number_symbol_of(number_sign sign) {
+int32_t number_words_symbol_of(number_sign sign) {
     for (size_t i = 0; i < FAMILIES; i++)
         if (sign == (number_sign)1 << i)
             return families[i].symbols[0];

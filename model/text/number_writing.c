@@ -74,7 +74,7 @@ static bool find_symbol(const struct number_words *words, const char *text,
     if (length > 0 && length < sizeof out->text) {
         memcpy(out->text, text + amount->symbol.begin, length);
     } else {
-        int32_t character = amount->named > 0 ? number_symbol_of(amount->sign) : 0;
+        int32_t character = amount->named > 0 ? number_words_symbol_of(amount->sign) : 0;
         length = character > 0 ? character_put(character, out->text) : 0;
     }
     out->text[length] = '\0';
@@ -137,7 +137,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     if (out == NULL)
         return 0;
     if (amount->ordinal) {
-        int number = number_integer(amount->value);
+        int number = numbers_integer(amount->value);
         const char *ending =
             number < 0
                 ? ""

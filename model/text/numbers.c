@@ -30,7 +30,7 @@ static struct number_value times_ten(struct number_value value, int tens) {
     return value;
 }
 
-int number_integer(struct number_value value) {
+int numbers_integer(struct number_value value) {
     int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4
                          ? (int64_t)value.mantissa
                          : -1;
@@ -255,7 +255,7 @@ static int cut_pieces(struct reader *reader, const struct span *skip, size_t ski
         int32_t character = character_next(reader->text, reader->length, &next);
         struct piece *piece = NULL;
         number_sign sign = character >= 0x80 || character == '$' || character == '%'
-                               ? number_sign_of(character)
+                               ? number_words_sign_of(character)
                                : 0;
         if (skips) {
             next = skip[skipped].end > next ? skip[skipped].end : next;
@@ -750,7 +750,7 @@ static size_t read_number(struct reader *reader, size_t at) {
                             .abbreviated = apostrophe || second_year};
 
     /* 7.30 before "Uhr" and "p.m." is an hour and its minutes */
-    int hour = number_integer(piece.parts[0]), past = number_integer(piece.parts[1]);
+    int hour = numbers_integer(piece.parts[0]), past = numbers_integer(piece.parts[1]);
     if (piece.cut > 0 && reader->text[piece.cut - 1] == '.' && piece.end - piece.cut == 2 &&
         hour >= 0 && hour <= 24 && past >= 0 && past < 60 &&
         has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK)) {
@@ -782,8 +782,8 @@ static size_t read_number(struct reader *reader, size_t at) {
          has_role(reader, last + 1, NUMBER_CLOCK)) &&
         is_kind(reader, minute, PIECE_NUMBER) &&
         reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
-        number_integer(reader->pieces[minute].value) < 60 &&
-        number_integer(reader->pieces[minute].value) >= 0) {
+        numbers_integer(reader->pieces[minute].value) < 60 &&
+        numbers_integer(reader->pieces[minute].value) >= 0) {
         const struct piece *after = &reader->pieces[minute];
         struct amount second = {.span = {after->begin, after->end},
                                 .digits = {after->begin, after->end},

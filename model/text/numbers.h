@@ -54,9 +54,9 @@ typedef uint64_t number_sign;
 #define NUMBER_PERMILLE ((number_sign)1 << 63)
 /* Returns the sign of a currency's symbol such as U+20AC, or of a percent or per mille sign; 0 for
  * other characters. */
-number_sign number_sign_of(int32_t character);
+number_sign number_words_sign_of(int32_t character);
 /* Returns the character that stands for a sign, or 0 if there is none. */
-int32_t number_symbol_of(number_sign sign);
+int32_t number_words_symbol_of(number_sign sign);
 
 struct number_word {
     const char *key; /* as number_words_key writes it */
@@ -110,7 +110,7 @@ struct number_value {
 };
 enum { NUMBER_LONG = INT16_MIN };
 /* Returns the value if it is an integer of up to four digits, or else -1. */
-int number_integer(struct number_value value);
+int numbers_integer(struct number_value value);
 
 struct amount {
     struct span span;   /* with its sign and unit */

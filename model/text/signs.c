@@ -185,7 +185,7 @@ enum {
 
 #define NAME (UINT32_C(1) << 31) /* the rest of the key is a hash of the word */
 
-bool sign_is_name(const struct sign *sign) {
+bool signs_is_name(const struct sign *sign) {
     return (sign->key & NAME) != 0;
 }
 
@@ -349,8 +349,8 @@ static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t r
 enum { LONGEST_NAME = 4 /* letters; beyond that, words in capitals are mostly emphasis */ };
 
 /* Returns whether a row of words for one of the languages has this word. */
-static bool is_listed(const struct sign_rules *rules, int32_t list, const char *word,
-                      size_t length) {
+static bool records_is_listed(const struct sign_rules *rules, int32_t list, const char *word,
+                              size_t length) {
     for (size_t i = 0; i < WORD_ROWS; i++) {
         const char *at = words_of[i].words;
         if (words_of[i].sign != list || (strcmp(words_of[i].code, rules->source->code) != 0 &&
@@ -372,7 +372,7 @@ bool signs_any_names(const struct sign_rules *rules, const char *text, size_t le
         if (i + 1 < length && ascii_upper(text[i + 1]))
             return true;
         bool alone = i > 1 && text[i - 1] == ' ' && (i + 1 == length || !ascii_word(text[i + 1]));
-        if (alone && !is_listed(rules, NO_NAMES, text + i, 1))
+        if (alone && !records_is_listed(rules, NO_NAMES, text + i, 1))
             return true;
     }
     return false;
@@ -421,7 +421,7 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
     if (right == '.' && end + 1 < reader->length && is_word(after(reader, end + 1))) /* U.S. */
         return true;
 
-    bool name, listed = is_listed(reader->rules, NO_NAMES, text + begin, end - begin);
+    bool name, listed = records_is_listed(reader->rules, NO_NAMES, text + begin, end - begin);
     if (letters == 1) { /* the last word of a phrase: after a word, and before a mark, the end, or a
                            word in small letters */
         size_t follows = end;
@@ -433,7 +433,7 @@ static bool read_name(struct reader *reader, size_t begin, size_t limit) {
                              : character_is_among(right, L",;:?!)") ||
                                    (right == '.' && follows == reader->length));
     } else {
-        name = is_listed(reader->rules, NAMES, text + begin, end - begin) ||
+        name = records_is_listed(reader->rules, NAMES, text + begin, end - begin) ||
                (!roman && (listed || !is_everyday(reader->rules, text + begin, end - begin)));
     }
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -453,7 +453,7 @@ static int keep_signs(struct reader *reader, struct signs *out, struct error *er
         return error_memory(err);
     for (size_t i = 0; i < reader->signs.count; i++) {
         places[i] = kept;
-        kept += all[i].key != 0 && !(sign_is_name(&all[i]) && reader->small <= reader->capitals);
+        kept += all[i].key != 0 && !(signs_is_name(&all[i]) && reader->small <= reader->capitals);
     }
     *out = (struct signs){all, kept};
     for (size_t i = 0; i < reader->signs.count; i++)
@@ -572,7 +572,7 @@ static void forgive_singles(const struct sign **left, size_t *lefts, const struc
     size_t kept = 0;
     for (size_t i = 0, looked = 0; i < *lefts; i++) {
         size_t k = *rights;
-        if ((left[i]->key & QUOTES) && !sign_is_name(left[i]) &&
+        if ((left[i]->key & QUOTES) && !signs_is_name(left[i]) &&
             (left[i]->key & (REPEAT - 1)) == SINGLES && looked++ < MOST)
             for (k = 0; k < *rights && right[k]->key != (left[i]->key & ~(uint32_t)SINGLES);)
                 k++;
@@ -675,7 +675,7 @@ static size_t forgive_names(const struct sign **left, size_t lefts, const char *
     size_t others[LONGEST_NAME + 2] = {0}, kept = 0, looked = 0; /* by their bytes */
     for (size_t i = 0; i < *rights; i++) {
         size_t bytes = name_bytes(right[i], target);
-        if (!sign_is_name(right[i]))
+        if (!signs_is_name(right[i]))
             right[kept++] = right[i];
         else if (bytes < sizeof others / sizeof *others)
             others[bytes]++;
@@ -685,7 +685,7 @@ static size_t forgive_names(const struct sign **left, size_t lefts, const char *
     for (size_t i = 0; i < lefts; i++) {
         size_t bytes = name_bytes(left[i], source);
         bool found = false;
-        if (sign_is_name(left[i])) {
+        if (signs_is_name(left[i])) {
             found = looked++ >= MOST || has_word(target, source + left[i]->span.begin, bytes);
             for (size_t n = bytes > 2 ? bytes - 1 : 2;
                  !found && bytes > 1 && n <= bytes + 1 && n < sizeof others / sizeof *others; n++)
@@ -728,7 +728,7 @@ int signs_compare(const struct sign_rules *rules, const char *source,
                 left[lefts++] = left[i];
             i++;
         } else {
-            if (!right[j]->weak || sign_is_name(right[j]))
+            if (!right[j]->weak || signs_is_name(right[j]))
                 right[rights++] = right[j];
             j++;
         }

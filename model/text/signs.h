@@ -45,7 +45,7 @@ struct sign {
     bool weak;      /* needs no equal */
     size_t partner; /* the sign that closes or opens the same phrase, or itself */
 };
-bool sign_is_name(const struct sign *sign);
+bool signs_is_name(const struct sign *sign);
 
 struct signs {
     struct sign *all; /* [count], in the order of the text */

@@ -734,7 +734,8 @@ static int make_token(const struct hiding *hiding, int id, const char *mark, siz
     return 0;
 }
 
-const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind) {
+const struct stand_in *tokenizer_stand_in(const struct stand_ins *stand_ins,
+                                          enum opaque_kind kind) {
     return kind == OPAQUE_EMOJI || kind == OPAQUE_SYMBOL ? &stand_ins->sign : &stand_ins->word;
 }
 
@@ -785,7 +786,8 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding,
              * token includes it */
             if (used > 0 && *mark && strcmp(made[used - 1].piece, mark) == 0)
                 used--;
-            const struct stand_in *stand_in = stand_ins ? stand_in_of(stand_ins, run->kind) : NULL;
+            const struct stand_in *stand_in =
+                stand_ins ? tokenizer_stand_in(stand_ins, run->kind) : NULL;
             int id = !stand_in ? t->ids.unknown : *mark ? stand_in->marked : stand_in->unmarked;
             if (make_token(hiding, id, mark, run->begin, run->end, arena, &made[used++]) != 0)
                 return error_memory(err);

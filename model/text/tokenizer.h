@@ -123,7 +123,7 @@ struct stand_in {
 struct stand_ins {
     struct stand_in word, sign; /* sign: for emoji and symbols */
 };
-const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind);
+const struct stand_in *tokenizer_stand_in(const struct stand_ins *stand_ins, enum opaque_kind kind);
 
 /* Options for reading a source text. */
 struct tokenizer_reading {

@@ -227,17 +227,17 @@ size_t safetensors_bytes(const struct safetensors *file) {
 /* Takes SAMPLES of SAMPLE_BYTES each, spread over the tensor, or all of a tensor that is not
  * larger. */
 uint64_t safetensors_sample(const struct safetensors *file) {
-    uint64_t sum = checksum(0, file->map, file->map_bytes - file->data_bytes);
+    uint64_t sum = file_checksum(0, file->map, file->map_bytes - file->data_bytes);
     for (const struct tensor *tensor = file->tensors; tensor < file->tensors + file->count;
          tensor++) {
         if (tensor->bytes <= (size_t)SAMPLES * SAMPLE_BYTES) {
-            sum = checksum(sum, tensor->data, tensor->bytes);
+            sum = file_checksum(sum, tensor->data, tensor->bytes);
             continue;
         }
         size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
         for (size_t i = 0; i < SAMPLES; i++)
-            sum =
-                checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last), SAMPLE_BYTES);
+            sum = file_checksum(sum, tensor->data + (i < SAMPLES - 1 ? i * distance : last),
+                                SAMPLE_BYTES);
         if (tensor->bytes > LARGE_BYTES) /* the system has mapped many pages around each sample */
             safetensors_rest(file);
     }
@@ -275,8 +275,8 @@ struct panels {
 };
 
 static uint64_t sum_of(const struct panels_header *header, const struct panels_entry *entries) {
-    uint64_t sum = checksum(0, header, offsetof(struct panels_header, sum));
-    return checksum(sum, entries, header->entries * sizeof *entries);
+    uint64_t sum = file_checksum(0, header, offsetof(struct panels_header, sum));
+    return file_checksum(sum, entries, header->entries * sizeof *entries);
 }
 
 static bool ends(const char *text, size_t bytes) {
@@ -362,7 +362,7 @@ void panels_rest(const struct panels *panels) {
 static const void *take(const struct panels *panels, uint64_t at, size_t bytes, uint64_t sum) {
     if (at % PANELS_ALIGNMENT != 0 || at > panels->bytes || bytes > panels->bytes - at)
         return NULL;
-    return checksum(0, panels->map + at, bytes) == sum ? panels->map + at : NULL;
+    return file_checksum(0, panels->map + at, bytes) == sum ? panels->map + at : NULL;
 }
 
 bool panels_find(const struct panels *panels, struct panels_matrix *matrix, bool rows) {
@@ -454,10 +454,10 @@ int panels_write(const char *path, const struct panels_origin *origin,
         strncpy(entry->name, matrix->name, PANELS_NAME - 1);
         strncpy(entry->packing, matrix->packing->name, PANELS_WORD - 1);
         entry->panels_at = add_aligned(&writing, matrix->packed, bytes);
-        entry->panels_sum = checksum(0, matrix->packed, bytes);
+        entry->panels_sum = file_checksum(0, matrix->packed, bytes);
         if (matrix->rows) {
             entry->rows_at = add_aligned(&writing, matrix->rows, rows);
-            entry->rows_sum = checksum(0, matrix->rows, rows);
+            entry->rows_sum = file_checksum(0, matrix->rows, rows);
         }
     }
     writing.header.sum = sum_of(&writing.header, entries);

@@ -600,7 +600,7 @@ static int read_numbers(const struct safetensors *file, const char *name, void *
     return 0;
 }
 
-int quality_read(const char *path, struct quality_weights *weights, struct error *err) {
+int weights_read_quality(const char *path, struct quality_weights *weights, struct error *err) {
     struct safetensors *file = safetensors_open(path, err);
     if (!file)
         return -1;

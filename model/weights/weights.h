@@ -158,7 +158,7 @@ struct quality_weights {
 
 /* Returns -1 with ERROR_FILE, ERROR_FORMAT (a tensor is missing or unknown, its type or shape is
  * wrong, or a number is not finite) or ERROR_MEMORY. */
-int quality_read(const char *path, struct quality_weights *weights, struct error *err);
+int weights_read_quality(const char *path, struct quality_weights *weights, struct error *err);
 
 /* ---- shortlists ----
  * The vocabulary shortlist of a model holds target ids that are likely in any sentence, and those

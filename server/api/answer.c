@@ -22,7 +22,7 @@ void answer_put_sentence(struct request *request, const struct text *text, size_
         .request = request, .text = text, .arena = &arena, .out = out, .at = at};
     const struct sentence *sentence = &text->sentences[i];
     struct rendering rendering;
-    if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
+    if (rendering_make(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
         members_put(&members, i, &rendering);
     else
         writer_fail(out);

@@ -83,7 +83,7 @@ static int read_limits(char *text, struct key_holder *holder, struct error *err)
             continue;
         }
         if (which == PRIORITY) {
-            if (priority_find(value, &holder->priority) != 0)
+            if (metrics_find_priority(value, &holder->priority) != 0)
                 return error_set(err, ERROR_INPUT, "priority must be interactive or batch");
             continue;
         }

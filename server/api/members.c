@@ -49,8 +49,8 @@ static void put_pair(const struct sentence_view *view, size_t source, size_t tar
 
 static void put_offset(const struct sentence_view *view, struct utf16_cursor *cursor, size_t begin,
                        size_t end) {
-    struct value_place from = {begin, utf16_position(cursor, begin)},
-                       to = {end, utf16_position(cursor, end)};
+    struct value_place from = {begin, character_utf16_position(cursor, begin)},
+                       to = {end, character_utf16_position(cursor, end)};
     value_put_place(view->out, NULL, from, to);
 }
 
@@ -69,7 +69,8 @@ static void put_token_offsets(const struct sentence_view *view, const char *key,
 /* Moves a position past the first `bytes` bytes of a text. */
 static struct value_place place_after(struct value_place place, const char *text, size_t bytes) {
     struct utf16_cursor cursor = {.text = text};
-    return (struct value_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
+    return (struct value_place){place.bytes + bytes,
+                                place.units + character_utf16_position(&cursor, bytes)};
 }
 
 /* ---- the members, in the order of reply.def ---- */
@@ -220,8 +221,8 @@ static int put_quality_members(const struct sentence_view *view) {
     struct quality quality;
     if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, view->rendering, view->arena,
                      &sides, NULL) != 0 ||
-        translator_quality(view->sentence, view->hypothesis, sides.target.tokens,
-                           sides.target.count, view->arena, &quality, NULL) != 0)
+        rendering_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count,
+                          view->arena, &quality, NULL) != 0)
         return -1;
     writer_number(view->out, "sentence", (double)quality.sentence);
     writer_numbers(view->out, "words", quality.words, quality.count, DECIMAL_DIGITS);
@@ -298,7 +299,7 @@ static void put_top_k(const struct sentence_view *view, const char *key) {
         writer_begin_array(view->out, NULL);
         for (size_t i = 0; i < step->count; i++) {
             writer_begin_object(view->out, NULL);
-            writer_string(view->out, "token", translator_piece(view->sentence, step->tokens[i]));
+            writer_string(view->out, "token", rendering_piece(view->sentence, step->tokens[i]));
             writer_number(view->out, "log_prob", (double)step->log_probs[i]);
             writer_end_object(view->out);
         }
@@ -375,7 +376,7 @@ static void put_beam(const struct sentence_view *view, const char *key) {
         else
             writer_count(view->out, "parent", b->parent);
         writer_count(view->out, "step", b->step);
-        writer_string(view->out, "token", translator_piece(view->sentence, b->token));
+        writer_string(view->out, "token", rendering_piece(view->sentence, b->token));
         writer_number(view->out, "log_prob", (double)b->log_prob);
         writer_number(view->out, "score", (double)b->score);
         writer_string(view->out, "state", states[b->state]);
@@ -414,7 +415,7 @@ static void put_hypotheses(const struct sentence_view *view, const char *key) {
             one.rendering = &rendering;
         writer_begin_object(view->out, NULL);
         if (!one.rendering ||
-            translator_render(sentence, hypothesis, view->arena, &rendering, NULL) == 0)
+            rendering_make(sentence, hypothesis, view->arena, &rendering, NULL) == 0)
             put_members(&one);
         else
             writer_fail(view->out);

@@ -102,7 +102,7 @@ int phrases_use_glossary(const struct service *service, const char *asked, struc
         found = find_glossary(&list, &wanted, LANGUAGE_FAR - 1);
     bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
     request->kept = found ? kept_glossary_acquire(found) : NULL;
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     if (!found) {
         char message[REPLY_MESSAGE_BYTES];
         snprintf(message, sizeof message, "glossary \"%.60s\" not found for \"%s\" to \"%s\"",

@@ -59,7 +59,7 @@ static void put_model(struct writer *w, const struct service *service, struct se
     for (size_t i = 0; i < sizeof origin / sizeof *origin; i++)
         if (*origin[i][1])
             writer_string(w, origin[i][0], origin[i][1]);
-    writer_string(w, "state", model_state_name(view.state));
+    writer_string(w, "state", model_set_state_name(view.state));
     if (view.state == MODEL_FAILED && administrator)
         writer_string(w, "reason", view.error.message);
     writer_count(w, "bytes", view.bytes);

@@ -182,8 +182,9 @@ static void put_words(struct writer *w, const struct named_words *words) {
     writer_begin_array(w, "words");
     for (size_t i = 0; i < words->count; i++) {
         struct value_place begin = {words->all[i].begin,
-                                    utf16_position(&cursor, words->all[i].begin)},
-                           end = {words->all[i].end, utf16_position(&cursor, words->all[i].end)};
+                                    character_utf16_position(&cursor, words->all[i].begin)},
+                           end = {words->all[i].end,
+                                  character_utf16_position(&cursor, words->all[i].end)};
         value_put_place(w, NULL, begin, end);
     }
     writer_end_array(w);
@@ -326,10 +327,11 @@ static int warn_of_whole(const struct request *request, const struct text *text,
     if (warnings->codes & known || request->verbatim || request->glossary.lexicon ||
         !request->warns || !reader || !pair_translates(&reader->info))
         return 0;
-    if (!lists || check_whole(language ? language : reader->info.source,
-                              variant ? variant : writer->info.target, whole->source.start,
-                              whole->source.length, whole->translation.start,
-                              whole->translation.length, arena, lists) != 0)
+    if (!lists ||
+        correction_check_whole(language ? language : reader->info.source,
+                               variant ? variant : writer->info.target, whole->source.start,
+                               whole->source.length, whole->translation.start,
+                               whole->translation.length, arena, lists) != 0)
         return -1;
     return lists->source_count + lists->target_count == 0
                ? 0

@@ -73,7 +73,7 @@ struct metrics {
 const char *const priority_names[PRIORITIES] = {
     [PRIORITY_INTERACTIVE] = "interactive", [PRIORITY_BATCH] = "batch"};
 
-int priority_find(const char *name, enum priority *priority) {
+int metrics_find_priority(const char *name, enum priority *priority) {
     for (int i = 0; i < PRIORITIES; i++)
         if (strcmp(priority_names[i], name) == 0) {
             *priority = (enum priority)i;

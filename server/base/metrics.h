@@ -16,7 +16,7 @@ struct model_metrics; /* for the models of one name; lives as long as the metric
 enum priority { PRIORITY_INTERACTIVE, PRIORITY_BATCH, PRIORITIES };
 extern const char *const priority_names[PRIORITIES];
 /* Returns -1 if no priority has this name. */
-int priority_find(const char *name, enum priority *priority);
+int metrics_find_priority(const char *name, enum priority *priority);
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled {

@@ -188,8 +188,7 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
     struct hypothesis part = *all;
     size_t place = feed->sent;
     part.length = place + 1;
-    if (translator_render_rest(sentence, &part, feed->first, &events->scratch, &rendering, NULL) !=
-        0)
+    if (rendering_make_rest(sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
         return false;
     const struct token *token = &rendering.tokens[place - feed->first];
     bool last = part.length == all->length;
@@ -209,7 +208,7 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
      */
     if (length == whole && place - feed->first >= WINDOW &&
         place >= sentence->options.prefix_length && token->begin != token->end &&
-        translator_render_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
+        rendering_make_rest(sentence, &part, place, &events->scratch, &rendering, NULL) == 0) {
         feed->first = place;
         feed->printed = strlen(rendering.text);
     }

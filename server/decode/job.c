@@ -38,7 +38,7 @@ static int prepare_given(const struct request *request, const struct text *text,
         if (check_single(text, request->target_name, input, err) != 0)
             return -1;
         *input = REQUEST_TARGET;
-        if (translator_force(sentence, text->target, text->target_length, err) != 0)
+        if (sentence_force(sentence, text->target, text->target_length, err) != 0)
             return -1;
     }
     if (request->forced_count > 0) {
@@ -47,13 +47,13 @@ static int prepare_given(const struct request *request, const struct text *text,
         *input = REQUEST_FORCE;
         for (size_t i = 0; i < request->forced_count; i++) {
             const struct forced_step *forced = &request->forced[i];
-            if (translator_attend(sentence, forced->step, forced->weights, forced->count, err) != 0)
+            if (sentence_attend(sentence, forced->step, forced->weights, forced->count, err) != 0)
                 return -1;
         }
     }
     *input = REQUEST_PREFIX;
     if (request->prefix_length > 0 &&
-        translator_begin_with(sentence, request->prefix, request->prefix_length, err) != 0)
+        sentence_begin_with(sentence, request->prefix, request->prefix_length, err) != 0)
         return -1;
     if (!(request->include & INCLUDE_HEADS))
         return 0;
@@ -105,8 +105,8 @@ static int choose_languages(const struct request *request, const struct text *te
     const char *language = text->model ? text->language : request->language;
     if (!variant)
         return 0;
-    return language ? translator_choose_languages(sentence, language, variant, err)
-                    : translator_choose_variant(sentence, variant, err);
+    return language ? sentence_choose_languages(sentence, language, variant, err)
+                    : sentence_choose_variant(sentence, variant, err);
 }
 
 /* Finds the opaque runs of a text, which is then ready to be read. */
@@ -280,8 +280,7 @@ static int settle_job(const struct listing *listing, struct job *job, struct sen
                       struct error *err) {
     struct request *request = listing->request;
     *listing->input = REQUEST_GLOSSARY;
-    if (check_time(request, err) != 0 ||
-        translator_constrain(sentence, &request->glossary, err) != 0)
+    if (check_time(request, err) != 0 || glossary_constrain(sentence, &request->glossary, err) != 0)
         return -1;
     *listing->input = REQUEST_TEXT;
     job_measure(job, sentence);
@@ -368,7 +367,7 @@ static int list_text(struct listing *listing, struct text *text, struct guard *g
     listing->text = text;
     text->count = 0;
     if (hold_text(request, text, reader, guard, scratch, &read, listing->input, err) != 0 ||
-        translator_read_text(reader, &read, &options, &taker, scratch, err) != 0)
+        sentence_read_text(reader, &read, &options, &taker, scratch, err) != 0)
         return -1;
     if (text->count == 0 || !has_given(request, text))
         return 0;
@@ -428,7 +427,7 @@ int job_list(struct request *request, enum request_input *input, struct error *e
     if (result == 0)
         result = take_list(&listing, err);
     for (size_t i = 0; result != 0 && i < listing.count; i++)
-        job_drop(&listing.jobs[i]);
+        request_drop_job(&listing.jobs[i]);
     arena_done(&listing.arena);
     return result;
 }
@@ -451,12 +450,12 @@ int job_open(struct job *job) {
     struct sentence *sentence = malloc(sizeof *sentence);
     if (!sentence) {
         error_memory(&error);
-    } else if (translator_prepare_again(job->model->translator, &read, job->source, &options,
-                                        sentence, &error) == 0) {
+    } else if (sentence_prepare_again(job->model->translator, &read, job->source, &options,
+                                      sentence, &error) == 0) {
         /* workers may share the glossary, since all of its phrases were found when the sentences
          * were measured */
         if (choose_languages(request, text, sentence, &error) == 0 &&
-            translator_constrain(sentence, &request->glossary, &error) == 0) {
+            glossary_constrain(sentence, &request->glossary, &error) == 0) {
             job_set(job, sentence);
             return 0;
         }

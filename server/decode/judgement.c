@@ -144,7 +144,7 @@ static int judge_glossary(const struct request *request, const struct text *text
         if (span.begin >= own)
             break;
         if (!rendering.text &&
-            translator_render(sentence, &sentence->hypotheses[0], arena, &rendering, NULL) != 0)
+            rendering_make(sentence, &sentence->hypotheses[0], arena, &rendering, NULL) != 0)
             return -1;
         if (has_target(rendering.text, entry))
             continue;
@@ -190,7 +190,7 @@ int judgement_make(const struct request *request, const struct text *text,
     /* a given translation and text that was returned unchanged are not the model's own output */
     if (request->warns && !sentence->given && !sentence->verbatim && !sentence->untranslated &&
         strcmp(writer->task, "translation") == 0 &&
-        translator_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
+        rendering_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
     if (judge_differences(sentence, first, arena, out) != 0)
         return -1;

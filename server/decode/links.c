@@ -150,7 +150,7 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
         struct arena *arena = directions[i].arena;
         struct word_sides sides;
         struct rendering rendering;
-        if (translator_render(sentence, hypothesis, arena, &rendering, err) != 0 ||
+        if (rendering_make(sentence, hypothesis, arena, &rendering, err) != 0 ||
             render_words(sentence, WORDS_SPACED, hypothesis, &rendering, arena, &sides, err) != 0 ||
             links_find(sentence, &sides, arena, &words[i], err) != 0)
             return -1;

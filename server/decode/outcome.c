@@ -67,7 +67,7 @@ static struct outcome *make(struct request *request, const struct text *text,
     struct rendering rendering;
     struct word_sides sides = {0};
     struct links links = {0};
-    if (translator_render(sentence, best, scratch, &rendering, NULL) != 0 ||
+    if (rendering_make(sentence, best, scratch, &rendering, NULL) != 0 ||
         (text->placed && find_words(sentence, &rendering, scratch, &sides, &links) != 0))
         return NULL;
 
@@ -127,7 +127,7 @@ static void keep(const struct job *job, const struct sentence *sentence) {
 /* Makes one sentence of the job's two. */
 static int compose(const struct job *job, struct arena *arena, struct sentence *out) {
     struct rendering rendering;
-    return translator_render(job->first, &job->first->hypotheses[0], arena, &rendering, NULL) == 0
+    return rendering_make(job->first, &job->first->hypotheses[0], arena, &rendering, NULL) == 0
                ? pivot_compose(job->first, &rendering, job->sentence, arena, out)
                : -1;
 }
@@ -160,7 +160,7 @@ void outcome_take(struct job *job) {
         }
     }
     if (!request->keeps && !job->next_fork)
-        job_drop(job);
+        request_drop_job(job);
 }
 
 void outcome_share(struct job *twin) {
@@ -231,8 +231,8 @@ int outcome_text(const struct text *text, struct arena *arena, struct rendered *
         const struct sentence *sentence = text->sentences ? &text->sentences[i] : NULL;
         if (!sentence)
             made.sentences[i].text = text->jobs[i].outcome->text;
-        else if (translator_render(sentence, &sentence->hypotheses[0], arena, &made.sentences[i],
-                                   err) != 0)
+        else if (rendering_make(sentence, &sentence->hypotheses[0], arena, &made.sentences[i],
+                                err) != 0)
             return -1;
         most += strlen(made.sentences[i].text);
     }

@@ -18,7 +18,7 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
     glossary_init(&glossary, NULL, arena);
     int result = guard_open(&guard, request->protection, err);
     if (result == 0)
-        result = translator_render(first, &first->hypotheses[0], arena, &written, err);
+        result = rendering_make(first, &first->hypotheses[0], arena, &written, err);
     for (size_t c = 0; result == 0 && c < 2 && count == 0; c++) {
         struct translator_text read = {.text = c == 0 ? written.text : sentence_text(first),
                                        .length = c == 0 ? strlen(written.text)
@@ -26,16 +26,16 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
                                        .verbatim = request->verbatim};
         result = request_hold(request, translator, &guard, &read, arena, err);
         if (result == 0)
-            result = translator_prepare_text(translator, &read, &request->search, arena, &made,
-                                             &count, err);
+            result = sentence_prepare_text(translator, &read, &request->search, arena, &made,
+                                           &count, err);
     }
     guard_done(&guard);
     if (result == 0 && count == 0)
         result = error_set(err, ERROR_INPUT, "a sentence has no text");
     if (result == 0 && text->second_variant)
-        result = translator_choose_variant(made, text->second_variant, err);
+        result = sentence_choose_variant(made, text->second_variant, err);
     if (result == 0)
-        result = translator_constrain(made, &glossary, err);
+        result = glossary_constrain(made, &glossary, err);
     if (result == 0)
         *second = made;
     else if (count > 0)

@@ -68,22 +68,24 @@ static void join_words(const struct tokenized *from, bool runs, struct word_side
     for (; word < side->count; word++)
         side->words[kept++] = side->words[word];
     if (kept < side->count)
-        words_of_tokens(from->text, from->tokens, from->count, side->words, kept, side->tokens);
+        rendering_words_of_tokens(from->text, from->tokens, from->count, side->words, kept,
+                                  side->tokens);
     side->count = kept;
 }
 
 static int find_side(const struct translator *translator, enum word_kind kind,
                      const struct tokenized *from, struct arena *arena, struct word_side *side,
                      struct error *err) {
-    if (translator_words(translator, kind, from->text, from->length, arena, &side->words,
-                         &side->count, err) != 0 ||
+    if (rendering_words(translator, kind, from->text, from->length, arena, &side->words,
+                        &side->count, err) != 0 ||
         keep_runs(from, arena, side, err) != 0)
         return -1;
     side->tokens = arena_alloc(arena, from->count, sizeof *side->tokens);
     if (!side->tokens)
         return error_memory(err);
     side->token_count = from->count;
-    words_of_tokens(from->text, from->tokens, from->count, side->words, side->count, side->tokens);
+    rendering_words_of_tokens(from->text, from->tokens, from->count, side->words, side->count,
+                              side->tokens);
     join_words(from, true, side);
     if (side->count > MOST_WORDS)
         join_words(from, false, side);

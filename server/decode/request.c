@@ -28,7 +28,8 @@ void request_init(struct request *request) {
 void request_done(struct request *request) {
     assert(atomic_load(&request->pending) == 0);
     for (size_t i = request->jobs ? request->job_count : 0; i-- > 0;)
-        job_drop(&request->jobs[i]); /* a fork before the job whose first sentence it uses */
+        request_drop_job(
+            &request->jobs[i]); /* a fork before the job whose first sentence it uses */
     for (struct held_model *held = request->held; held; held = held->next)
         loaded_model_release(held->loaded);
     arena_done(&request->arena);
@@ -66,7 +67,7 @@ bool request_is_over(struct request *request) {
     return request_reason(request) != CANCEL_NONE;
 }
 
-void job_drop(struct job *job) {
+void request_drop_job(struct job *job) {
     if (job->sentence)
         sentence_done(job->sentence);
     if (job->first && !job->fork_of) { /* its arena holds the second sentence */
@@ -80,7 +81,7 @@ void job_drop(struct job *job) {
 
 /* ---- sizes ---- */
 
-size_t job_work(const struct job *job) {
+size_t request_job_work(const struct job *job) {
     return (size_t)job->tokens * job->rows;
 }
 
@@ -99,7 +100,7 @@ size_t request_window(const struct request *request) {
  * search; until then nothing of it is in the queue. */
 static size_t both_work(const struct job *job) {
     bool second = job->text && job->text->second;
-    return job_work(job) +
+    return request_job_work(job) +
            (second ? (size_t)job->tokens * search_max_rows(&job->request->search) : 0);
 }
 
@@ -146,9 +147,9 @@ size_t request_bytes(const struct request *request) {
 int request_hold(const struct request *request, const struct translator *translator,
                  struct guard *guard, struct translator_text *text, struct arena *arena,
                  struct error *err) {
-    if (request->protection && !translator_holds(translator))
+    if (request->protection && !sentence_holds(translator))
         return error_set(err, ERROR_INPUT, "this model cannot copy text unchanged");
-    return guard_find(guard, translator_notations(translator, text->verbatim), text->text,
+    return guard_find(guard, sentence_notations(translator, text->verbatim), text->text,
                       text->length, arena, &text->held, err);
 }
 

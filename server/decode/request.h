@@ -241,7 +241,7 @@ int request_hold(const struct request *request, const struct translator *transla
                  struct error *err);
 
 /* Returns roughly the work of decoding: source tokens x rows. */
-size_t job_work(const struct job *job);
+size_t request_job_work(const struct job *job);
 /* Returns the next job at or after jobs[*at] that is to be decoded and moves *at past it; NULL:
  * there are no more. */
 struct job *request_next_job(const struct request *request, size_t *at);
@@ -259,6 +259,6 @@ size_t request_answer_bytes(const struct request *request);
 void request_fail(struct request *request, const struct error *error);
 
 /* Ends the job's sentences, if it has any. */
-void job_drop(struct job *job);
+void request_drop_job(struct job *job);
 
 #endif

@@ -118,7 +118,7 @@ static void append_job(struct scheduler *scheduler, struct queue *queue, struct 
     job->request->waiting++;
     scheduler->rings[queue->priority].jobs++;
     scheduler->jobs++;
-    scheduler->work += job_work(job);
+    scheduler->work += request_job_work(job);
 }
 
 /* Requires has_queue. */
@@ -162,7 +162,7 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     taken->end = &job->next;
     ring->jobs--;
     scheduler->jobs--;
-    scheduler->work -= job_work(job);
+    scheduler->work -= request_job_work(job);
     request->waiting--;
     struct job *more = request->waiting < request_window(request)
                            ? request_next_job(request, &request->handed)
@@ -284,7 +284,7 @@ static void take_expired(struct scheduler *scheduler, struct taken *taken) {
 
 /* Returns whether the owed work covers the queue's first job. batch: NULL if no batch job waits. */
 static bool is_due(const struct scheduler *scheduler, const struct queue *batch) {
-    return batch && scheduler->owed / (BATCH_SHARE - 1) >= job_work(batch->head);
+    return batch && scheduler->owed / (BATCH_SHARE - 1) >= request_job_work(batch->head);
 }
 
 /* Makes one round through both rings and takes at most `most` jobs. */
@@ -318,7 +318,7 @@ static void take_turns(struct scheduler *scheduler, const struct scheduler_room 
          * other queue follows it. */
         const struct queue *waiting = scheduler->rings[PRIORITY_BATCH].first;
         struct queue *following = queue->next;
-        size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
+        size_t work = request_job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
         if (queue->priority == PRIORITY_BATCH)
             scheduler->owed -= paid < scheduler->owed ? paid : scheduler->owed;
         else if (!is_due(scheduler, waiting)) /* a share that is due does not grow further */

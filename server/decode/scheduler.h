@@ -20,7 +20,7 @@ struct scheduler;
 /* Limits on waiting jobs. A client that already has jobs waiting may fill seven eighths of each:
  * the rest is reserved for newcomers. */
 struct scheduler_limits {
-    size_t jobs, work; /* work: the sum of job_work */
+    size_t jobs, work; /* work: the sum of request_job_work */
 };
 
 enum scheduler_verdict {

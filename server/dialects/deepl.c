@@ -266,7 +266,7 @@ static int find_among(const struct glossary_list *all, const struct call *call,
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&
             is_seen(all->all[i], phrases_owner(request)) &&
             (found->count == 0 || are_one(found->all[0], all->all[i])) &&
-            glossary_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
+            glossaries_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
             return reply_fail_memory(reply);
     }
     return found->count > 0 ? 0 : reply_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
@@ -280,7 +280,7 @@ static int find_all(const struct service *service, const struct call *call,
     if (glossaries_all(service->glossaries, &all, NULL) != 0)
         return reply_fail_memory(reply);
     int result = find_among(&all, call, request, found, reply);
-    glossary_list_done(&all);
+    glossaries_list_done(&all);
     return result;
 }
 
@@ -362,7 +362,7 @@ void deepl_glossaries(const struct service *service, const struct call *call,
     }
     writer_end_array(&w);
     writer_end_object(&w);
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     reply_json(reply, &w);
 }
 
@@ -381,7 +381,7 @@ void deepl_glossary(const struct service *service, const struct call *call, stru
     struct glossary_list found = {0};
     if (find_all(service, call, request, &found, reply) == 0)
         reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
-    glossary_list_done(&found);
+    glossaries_list_done(&found);
 }
 
 /* Writes a line of TSV; the last line has no line feed. */
@@ -409,7 +409,7 @@ void deepl_entries(const struct service *service, const struct call *call, struc
         if (reply->status == STATUS_OK)
             reply->content_type = "text/tab-separated-values; charset=utf-8";
     }
-    glossary_list_done(&found);
+    glossaries_list_done(&found);
 }
 
 /* Reads the pair of languages in the query string. Returns -1 with the reply set. */
@@ -457,7 +457,7 @@ void deepl_dictionary_entries(const struct service *service, const struct call *
     } else if (asked) {
         fail_pair(reply);
     }
-    glossary_list_done(&found);
+    glossaries_list_done(&found);
 }
 
 /* ---- glossaries: requests ---- */
@@ -569,7 +569,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
         &about, entries, strlen(entries), csv ? GLOSSARY_CSV : GLOSSARY_TSV, &error);
     if (!glossary && error.code == ERROR_INPUT)
         return reply_refuse(reply, "entries", "entries: %s", error.message);
-    return glossary_list_add(out, glossary, NULL) == 0 ? 0 : reply_fail_memory(reply);
+    return glossaries_list_add(out, glossary, NULL) == 0 ? 0 : reply_fail_memory(reply);
 }
 
 /* Reads the member "dictionaries". Returns -1 with the reply set. */
@@ -625,7 +625,7 @@ static int add_made(struct glossary_list *list, void *context, struct error *err
     const struct glossary_list *made = context;
     int result = 0;
     for (size_t i = 0; result == 0 && i < made->count; i++)
-        result = glossary_list_add(list, kept_glossary_acquire(made->all[i]), err);
+        result = glossaries_list_add(list, kept_glossary_acquire(made->all[i]), err);
     return result;
 }
 
@@ -652,7 +652,7 @@ void deepl_make_glossary(const struct service *service, const struct call *call,
         reply_glossary(reply, STATUS_CREATED, &made, multilingual);
     else
         fail_change(&error, reply);
-    glossary_list_done(&made);
+    glossaries_list_done(&made);
     json_decref(root);
 }
 
@@ -692,7 +692,7 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
     free(text);
     if (!merged && error.code == ERROR_INPUT)
         return reply_refuse(reply, "entries", "entries: %s", error.message);
-    return glossary_list_add(list, merged, NULL) == 0 ? 0 : reply_fail_memory(reply);
+    return glossaries_list_add(list, merged, NULL) == 0 ? 0 : reply_fail_memory(reply);
 }
 
 /* A change of the glossary that a call names. */
@@ -728,7 +728,7 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
         bool goes =
             change->removes || (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
-            glossary_list_remove(list, one);
+            glossaries_list_remove(list, one);
         if (goes || (given && change->replaces) || (!given && !change->name))
             continue;
         if (merge(one, given, about, list, change->reply) != 0)
@@ -760,7 +760,7 @@ static int edit_glossary(struct glossary_list *list, void *context, struct error
                             change->removes ? "deleted" : "changed");
     if (result == 0)
         result = change_dictionaries(list, &now, change);
-    glossary_list_done(&now);
+    glossaries_list_done(&now);
     return result;
 }
 
@@ -790,7 +790,7 @@ void deepl_change_multilingual(const struct service *service, const struct call 
         read_dictionaries(root, &about, request, &given, reply) == 0 &&
         change_glossary(service, call, request, change, reply))
         deepl_glossary(service, call, request, reply);
-    glossary_list_done(&given);
+    glossaries_list_done(&given);
     json_decref(root);
 }
 
@@ -806,7 +806,7 @@ void deepl_set_dictionary(const struct service *service, const struct call *call
         put_about(&w, given.all[0]);
         reply_json(reply, &w);
     }
-    glossary_list_done(&given);
+    glossaries_list_done(&given);
     json_decref(root);
 }
 

@@ -289,11 +289,14 @@ static void put_projection(struct writer *w, const char *source_text, const stru
         qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
     for (size_t i = 0; i < alignment->word_count; i++) {
         const struct plan_pair *pair = &alignment->words[i];
-        size_t from = utf16_position(&source, sent_place(sent, pair->source.begin, WORD_BEGIN));
-        size_t last = utf16_position(&source, sent_place(sent, pair->source.end, WORD_END)) - 1;
-        size_t to = utf16_position(&target, pair->target.begin);
-        length += (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "",
-                                   from, last, to, utf16_position(&target, pair->target.end) - 1);
+        size_t from =
+            character_utf16_position(&source, sent_place(sent, pair->source.begin, WORD_BEGIN));
+        size_t last =
+            character_utf16_position(&source, sent_place(sent, pair->source.end, WORD_END)) - 1;
+        size_t to = character_utf16_position(&target, pair->target.begin);
+        length +=
+            (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from,
+                             last, to, character_utf16_position(&target, pair->target.end) - 1);
     }
     writer_begin_object(w, "alignment");
     writer_string_of(w, "proj", text, length);
@@ -308,8 +311,8 @@ static void put_side(struct writer *w, const char *key, const char *text,
     writer_begin_array(w, key);
     for (size_t i = 0; i < alignment->sentence_count; i++) {
         const struct plan_pair *pair = &alignment->sentences[i];
-        size_t end = utf16_position(&cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END)
-                                                  : pair->target.end);
+        size_t end = character_utf16_position(
+            &cursor, sent ? sent_place(sent, pair->source.end, SENTENCE_END) : pair->target.end);
         writer_count(w, NULL, end - at);
         at = end;
     }
@@ -449,7 +452,8 @@ static void break_start(const struct dialect *dialect, const struct service *ser
             writer_fail(&w);
         for (size_t s = 0; split && (s < count || s == 0);
              s++) { /* a sentence includes the white space after it */
-            size_t end = utf16_position(&cursor, s + 1 < count ? spans[s + 1].begin : item->length);
+            size_t end = character_utf16_position(&cursor, s + 1 < count ? spans[s + 1].begin
+                                                                         : item->length);
             writer_count(&w, NULL, end - at);
             at = end;
         }

@@ -55,7 +55,7 @@ static size_t count_cells(const struct line *line, char separator) {
 /* True if all lines of a paragraph are rows with the same number of cells. */
 static bool is_table(struct line line, const char *end, char separator) {
     size_t rows = 0, columns = 0;
-    while (line_next(&line, end)) {
+    while (lines_next(&line, end)) {
         size_t count = count_cells(&line, separator);
         columns = rows == 0 ? count : columns;
         rows++;
@@ -71,7 +71,7 @@ struct bytes cells_find(struct bytes text, char *separator) {
     while (line.next < end) {
         const struct line first = line;
         const char *stop = line.next;
-        while (line_next(&line, end) && line_trimmed(&line).length > 0)
+        while (lines_next(&line, end) && lines_trimmed(&line).length > 0)
             stop = line.next;
         for (size_t i = 0; i < sizeof separators && stop > first.next; i++)
             if (is_table(first, stop, separators[i])) {
@@ -89,7 +89,7 @@ void cells_add(struct piece_builder *builder, struct bytes table, char separator
     static const struct marking as_it_is;
     const char *end = table.start + table.length, *added = table.start;
     struct line line = {.next = table.start};
-    while (line_next(&line, end)) {
+    while (lines_next(&line, end)) {
         struct cell cell;
         for (const char *at = line.begin;; at++) {
             bool read = read_cell(&at, line.end, separator, &cell);

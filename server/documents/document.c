@@ -84,7 +84,7 @@ static int txt_read(const struct document *document, struct arena *arena, struct
         struct bytes rest = bytes_between(at, end);
         struct bytes table =
             document->bilingual ? bytes_between(end, end) : cells_find(rest, &separator);
-        text_add_lines(&builder, bytes_between(at, table.start), text_label, &as_it_is);
+        lines_add(&builder, bytes_between(at, table.start), lines_label, &as_it_is);
         if (table.length > 0)
             cells_add(&builder, table, separator);
         at = table.start + table.length;
@@ -171,19 +171,19 @@ static const struct document_format formats[] = {
     {.name = "json",
      .extensions = "json arb jsonc json5 webmanifest",
      TEXT("application/json", "text/json"),
-     .read = json_read},
+     .read = json_document_read},
     {.name = "jsonl",
      .extensions = "jsonl ndjson",
      TEXT("application/jsonl", "application/x-ndjson"),
-     .read = json_read},
+     .read = json_document_read},
     {.name = "xcstrings",
      .extensions = "xcstrings",
      TEXT("application/json", "application/x-xcstrings"), /* files of JSON's own type are json */
-     .read = json_read},
+     .read = json_document_read},
     {.name = "md",
      .extensions = "md markdown mdx",
      TEXT("text/markdown", "text/x-markdown"),
-     .read = md_read,
+     .read = markdown_read,
      .bilingual = true,
      .below = markdown_below},
     {.name = "html",
@@ -459,7 +459,7 @@ int document_read_text(const char *text, size_t length, bool wrapped, struct are
         return markup_parse_marked(text, length, arena, out, marked, err);
     *marked = true;
     if (!message) {
-        text_add_lines(&builder, all, text_label, &as_it_is);
+        lines_add(&builder, all, lines_label, &as_it_is);
         return piece_build(&builder, NULL, out, err);
     }
     if (icu_source_open(all, arena, &source, &error) == 0)

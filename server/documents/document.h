@@ -122,7 +122,7 @@ static inline bool document_text_may_be_marked(const char *text, size_t length) 
 
 /* Reads a text of a request that is not a document, but may have marks in it
  * (server/markup/markup.h) or be a message in ICU's notation. wrapped: its sentences may run over
- * line ends, which stay (text_add_lines). If it is plain, *marked is false and nothing is read. A
+ * line ends, which stay (lines_add). If it is plain, *marked is false and nothing is read. A
  * message that cannot be parsed, or has too many parts, has no segments and stays unchanged. Fails
  * like markup_parse_marked. */
 int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena,
@@ -191,7 +191,7 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
 
 /* ---- tools that readers share ---- */
 
-document_reader subtitles_read, json_read, md_read, po_read, xliff_read;
+document_reader subtitles_read, json_document_read, markdown_read, po_read, xliff_read;
 document_finisher subtitles_finish;
 
 /* Writes a document that gives spans (server/documents/spans.h), like markup_write. */
@@ -255,7 +255,7 @@ bool icu_source_settle(const struct icu_source *source, struct bytes translation
 enum { DIRECTIVE_NUMBERED = 1 << 16 };
 /* Returns the notations (model/text/spans.h) that a flag of gettext's, such as c-format, announces;
  * 0: none. */
-unsigned directives_of(struct bytes flag);
+unsigned directive_all(struct bytes flag);
 /* True if the directive has no number and takes the next argument: %s, {}. */
 bool directive_takes_next(unsigned notations, struct bytes directive);
 
@@ -298,21 +298,21 @@ bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end);
 /* Each of these skips notation from `at` on and returns its end, at most `end`. */
 
 /* Skips exactly `count` marks; returns NULL if there are fewer. */
-const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count);
+const char *markdown_notation_skip_marks(const char *at, const char *end, char mark, size_t count);
 /* Skips spaces and tabs. */
-const char *markdown_skip_space(const char *at, const char *end);
+const char *markdown_notation_skip_space(const char *at, const char *end);
 /* Skips the end of a line, and the indentation and marks of quotations in the next line. Returns
  * NULL if no line ends there. */
-const char *markdown_skip_line_end(const char *at, const char *end);
+const char *markdown_notation_skip_line_end(const char *at, const char *end);
 /* Skips everything up to the first mark without a backslash, and the mark; returns NULL if there is
  * none. */
-const char *markdown_skip_until(const char *at, const char *end, char mark);
+const char *markdown_notation_skip_until(const char *at, const char *end, char mark);
 /* Skips a tag of HTML or of JSX, whose values may be {expressions}, or a fragment's <> and </>;
  * returns NULL if there is none. */
-const char *markdown_skip_tag(const char *at, const char *end);
+const char *markdown_notation_skip_tag(const char *at, const char *end);
 /* Skips ](address), ][name], ][] or ]; returns NULL if nothing of that kind follows. *by_text: one
  * of the last two follows, so that the link's own text is its name. */
-const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text);
+const char *markdown_notation_skip_link_end(const char *at, const char *end, bool *by_text);
 
 /* Notation of tools other than cmark, which must stay unchanged: formulas, marks of alerts,
  * :shortcodes: and similar. */
@@ -340,18 +340,19 @@ struct markdown_place {
 };
 /* Adds the kept notation of a place to that of earlier places. The notation may end after the
  * place. Time is linear in the bytes examined. Returns -1 if memory runs out. */
-int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place,
-                       struct arena *arena, struct markdown_kept_list *list);
+int markdown_notation_find_kept(const char *source, size_t length,
+                                const struct markdown_place *place, struct arena *arena,
+                                struct markdown_kept_list *list);
 /* Overwrites kept notation, in a copy of the source, with a character that has no meaning for
  * cmark; lines and quotations stay. */
-void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
+void markdown_notation_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
 
 /* An markup_escape that puts a backslash before bytes that would be read as notation after the
  * output so far. */
-void markdown_escape(struct bytes_buffer *out, const char *text, size_t length);
+void markdown_notation_escape(struct bytes_buffer *out, const char *text, size_t length);
 /* An markup_close: a link by its text whose text has changed gets its former text as its name;
  * marks of emphasis move to where they are read as such, or become HTML tags if there is no such
  * place. */
-void markdown_close(struct bytes_buffer *out, const struct markup_end *end);
+void markdown_notation_close(struct bytes_buffer *out, const struct markup_end *end);
 
 #endif

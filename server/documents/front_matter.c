@@ -169,8 +169,8 @@ static bool reads_as_itself(struct bytes text, struct arena *arena) {
 /* Values of keys before the first table; those with other escapes than \" and \\ stay. */
 static void read_toml(struct front_matter *matter) {
     struct line line = {.next = matter->done};
-    while (line_next(&line, matter->end)) {
-        struct bytes says = line_trimmed(&line);
+    while (lines_next(&line, matter->end)) {
+        struct bytes says = lines_trimmed(&line);
         const char *end = says.start + says.length, *equals = memchr(says.start, '=', says.length),
                    *at = equals;
         struct bytes_buffer text = {.arena = matter->builder->arena};
@@ -206,11 +206,11 @@ const char *front_matter_read(struct piece_builder *builder, struct bytes docume
                               bool translated) {
     const char *end = document.start + document.length, *after = document.start;
     struct line line = {.next = document.start};
-    struct bytes mark = line_next(&line, end) ? line_trimmed(&line) : nothing;
+    struct bytes mark = lines_next(&line, end) ? lines_trimmed(&line) : nothing;
     struct front_matter matter = {.builder = builder, .done = line.next};
     bool yaml = bytes_are(mark, "---");
-    while ((yaml || bytes_are(mark, "+++")) && after == document.start && line_next(&line, end)) {
-        if (!bytes_same(line_trimmed(&line), mark))
+    while ((yaml || bytes_are(mark, "+++")) && after == document.start && lines_next(&line, end)) {
+        if (!bytes_same(lines_trimmed(&line), mark))
             continue;
         matter.end = line.begin;
         after = line.next;

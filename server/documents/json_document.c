@@ -862,8 +862,8 @@ static void put_string(struct span_writer *writer, const struct document_span *s
     span_skip(writer, span->end);
 }
 
-int json_read(const struct document *document, struct arena *arena, struct markup *out,
-              struct error *err) {
+int json_document_read(const struct document *document, struct arena *arena, struct markup *out,
+                       struct error *err) {
     const char *source = document->source, *end = source + document->length;
     struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);

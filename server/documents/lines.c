@@ -4,7 +4,7 @@
 
 enum { MOST_LINES = 64 /* of one sentence */ };
 
-bool line_next(struct line *line, const char *end) {
+bool lines_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;
     if (begin == end)
         return false;
@@ -17,7 +17,7 @@ bool line_next(struct line *line, const char *end) {
     return true;
 }
 
-struct bytes line_trimmed(const struct line *line) {
+struct bytes lines_trimmed(const struct line *line) {
     const char *begin = line->begin, *end = line->end;
     while (begin < end && strchr(" \t\f\v", *begin))
         begin++;
@@ -26,7 +26,7 @@ struct bytes line_trimmed(const struct line *line) {
     return bytes_between(begin, end);
 }
 
-bool text_ends_sentence(const char *text, size_t length) {
+bool lines_end_sentence(const char *text, size_t length) {
     static const wchar_t ends[] =
         L".!?:\u2026\u3002\uff01\uff1f\u203d\u061f\u06d4\u0964\u266a\u266b";
     static const wchar_t closing[] = L"\"')]*_\u00bb\u201d\u2019\u300d";
@@ -40,7 +40,7 @@ bool text_ends_sentence(const char *text, size_t length) {
     return true;
 }
 
-size_t text_label(const char *text, size_t length) {
+size_t lines_label(const char *text, size_t length) {
     const struct layout_reading reading = {.text = text, .length = length};
     size_t label = layout_label(&reading, 0, length);
     return label < length ? label : 0;
@@ -48,15 +48,15 @@ size_t text_label(const char *text, size_t length) {
 
 /* ---- plain text ---- */
 
-void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead,
-                    const struct marking *marking) {
+void lines_add(struct piece_builder *builder, struct bytes text, text_lead *lead,
+               const struct marking *marking) {
     struct bytes last = nothing; /* the last line of the sentence */
     const char *end = text.start + text.length, *added = text.start;
     size_t parts = 0; /* the number of its lines */
     struct line line = {.next = text.start};
     for (bool more = true; more;) {
-        more = line_next(&line, end);
-        struct bytes says = more ? line_trimmed(&line) : nothing;
+        more = lines_next(&line, end);
+        struct bytes says = more ? lines_trimmed(&line) : nothing;
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
         size_t first = 0;
         int32_t letter = says.length > 0 ? character_next(says.start, says.length, &first) : ' ';
@@ -66,7 +66,7 @@ void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead 
         small = small && (says.length < first + 1 ||
                           !strchr(".)", says.start[first])); /* a. is the label of an item */
         bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 &&
-                         !text_ends_sentence(last.start, last.length);
+                         !lines_end_sentence(last.start, last.length);
         if (continues) {
             piece_add_close(builder, bytes_between(added, says.start));
         } else if (parts > 0) {
@@ -86,6 +86,6 @@ void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead 
     piece_add_break(builder, bytes_between(added, end));
 }
 
-void text_escape_markup(struct bytes_buffer *out, const char *text, size_t length) {
+void lines_escape_markup(struct bytes_buffer *out, const char *text, size_t length) {
     bytes_put_escaped(out, text, length, "&<>");
 }

@@ -14,9 +14,9 @@ struct line {
 };
 /* Moves to the next line; returns false after the last. At first, *line is zeroed except for next,
  * the begin of the document. */
-bool line_next(struct line *line, const char *end);
+bool lines_next(struct line *line, const char *end);
 /* Returns the text of a line without ASCII white space at either end. */
-struct bytes line_trimmed(const struct line *line);
+struct bytes lines_trimmed(const struct line *line);
 
 /* Returns the bytes of a bullet or similar mark, with the white space after it, before a line's
  * text. */
@@ -24,16 +24,16 @@ typedef size_t text_lead(const char *text, size_t length);
 /* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends,
  * as in wrapped text: its lines are parts of one segment, and the translation has line ends where
  * their words do. marking: for the text of a line. */
-void text_add_lines(struct piece_builder *builder, struct bytes text, text_lead *lead,
-                    const struct marking *marking);
+void lines_add(struct piece_builder *builder, struct bytes text, text_lead *lead,
+               const struct marking *marking);
 /* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white
  * space. */
-size_t text_label(const char *text, size_t length);
+size_t lines_label(const char *text, size_t length);
 /* True if the last character ends a sentence, apart from white space, quotation marks and the like,
  * or the text is blank. */
-bool text_ends_sentence(const char *text, size_t length);
+bool lines_end_sentence(const char *text, size_t length);
 
 /* An markup_escape that writes "&amp;", "&lt;" and "&gt;". */
-void text_escape_markup(struct bytes_buffer *out, const char *text, size_t length);
+void lines_escape_markup(struct bytes_buffer *out, const char *text, size_t length);
 
 #endif

@@ -1,9 +1,9 @@
 /* This file reads Markdown with GitHub's tables, strikethrough, footnotes, alerts and formulas.
  * cmark finds the blocks and the inline elements in them; a second walk, over the source itself,
  * finds where each of them is written, so that everything keeps its notation. A block in which the
- * two disagree is left unchanged. Notation that cmark does not know (markdown_find_kept) is hidden
- * from it by other characters in the copy that it reads. Code, formulas, addresses of links and
- * definitions of references are never translated. */
+ * two disagree is left unchanged. Notation that cmark does not know (markdown_notation_find_kept)
+ * is hidden from it by other characters in the copy that it reads. Code, formulas, addresses of
+ * links and definitions of references are never translated. */
 #include "model/base/arena.h"
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
@@ -301,7 +301,7 @@ static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
     const char *line = reader->at,
                *end_of_line = line + (hard && line < reader->end && *line == '\\');
-    const char *after = markdown_skip_line_end(end_of_line, reader->end);
+    const char *after = markdown_notation_skip_line_end(end_of_line, reader->end);
     cmark_node *previous = cmark_node_previous(node), *following = cmark_node_next(node);
     if (!after)
         return false;
@@ -367,7 +367,7 @@ static bool take_close(struct md_reader *reader, const char *after) {
  * that text changes. */
 static bool take_link_end(struct md_reader *reader) {
     bool by_text;
-    const char *after = markdown_skip_link_end(reader->at, reader->end, &by_text);
+    const char *after = markdown_notation_skip_link_end(reader->at, reader->end, &by_text);
     size_t depth = reader->builder.depth, length = 0;
     if (!after || !by_text || depth == 0)
         return take_close(reader, after);
@@ -378,7 +378,7 @@ static bool take_link_end(struct md_reader *reader) {
     name[length++] = ']';
     name[length++] = '[';
     for (const char *at = begin; at < reader->at;) {
-        const char *next = markdown_skip_line_end(at, reader->at);
+        const char *next = markdown_notation_skip_line_end(at, reader->at);
         name[length++] = next ? ' ' : *written(reader, at, at + 1).start;
         at = next ? next : at + 1;
     }
@@ -396,7 +396,7 @@ static bool take_address(struct md_reader *reader, cmark_node *node) {
     static const char some[] = "https://a.org";
     const char *begin = reader->at, *text = cmark_node_get_literal(cmark_node_first_child(node));
     bool angles = begin < reader->end && *begin == '<';
-    const char *after = angles ? markdown_skip_until(begin + 1, reader->end, '>')
+    const char *after = angles ? markdown_notation_skip_until(begin + 1, reader->end, '>')
                                : begin + (text ? strlen(text) : 0);
     if (!after || !text || after > reader->end || after == begin ||
         (!angles && memcmp(begin, text, strlen(text)) != 0))
@@ -517,23 +517,23 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
         if (leaves[i].type == type)
             return leaves[i].take(reader, node);
     if (type == CMARK_NODE_FOOTNOTE_REFERENCE)
-        return take_unit(reader, markdown_skip_until(at, end, ']'));
+        return take_unit(reader, markdown_notation_skip_until(at, end, ']'));
     if (link || image) {
         *whole = enter && link && at < end && *at != '[';
         if (*whole)
             return take_address(reader, node);
         if (!enter)
             return take_link_end(reader);
-        after = image ? markdown_skip_marks(at, end, '!', 1) : at;
-        return take_open(reader, after ? markdown_skip_marks(after, end, '[', 1) : NULL);
+        after = image ? markdown_notation_skip_marks(at, end, '!', 1) : at;
+        return take_open(reader, after ? markdown_notation_skip_marks(after, end, '[', 1) : NULL);
     }
     if (strike) { /* two tildes or one */
-        after = markdown_skip_marks(at, end, '~', 2);
-        after = after ? after : markdown_skip_marks(at, end, '~', 1);
+        after = markdown_notation_skip_marks(at, end, '~', 2);
+        after = after ? after : markdown_notation_skip_marks(at, end, '~', 1);
     } else if (emphasis) {
         char mark = at < end ? *at : '\0';
         after = mark == '*' || mark == '_'
-                    ? markdown_skip_marks(at, end, mark, type == CMARK_NODE_EMPH ? 1 : 2)
+                    ? markdown_notation_skip_marks(at, end, mark, type == CMARK_NODE_EMPH ? 1 : 2)
                     : NULL;
     } else {
         return false;
@@ -570,13 +570,13 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
             continue;
 
         /* The content begins after the marks of a heading, a cell or a task. */
-        const char *begin = markdown_skip_space(line_begin + column - 1, end);
+        const char *begin = markdown_notation_skip_space(line_begin + column - 1, end);
         while (!paragraph && !markup && begin < end &&
                *begin == (type == CMARK_NODE_HEADING ? '#' : '|'))
             begin++;
-        begin = markdown_skip_space(begin, end);
+        begin = markdown_notation_skip_space(begin, end);
         if (is_of(parent, "tasklist") && end - begin > 3 && begin[0] == '[' && begin[2] == ']')
-            begin = markdown_skip_space(begin + 3, end);
+            begin = markdown_notation_skip_space(begin + 3, end);
 
         int end_line = cmark_node_get_end_line(node);
         if (paragraph && end_line > 0 && (size_t)end_line <= reader->line_count &&
@@ -586,7 +586,7 @@ static int find_blocks(struct md_reader *reader, cmark_node *document) {
              (literal = strchr(literal, '\n')) && literal[1];)
             last += last + 1 < reader->line_count, literal++;
         end = last + 1 < reader->line_count ? reader->text + reader->lines[last + 1] : reader->end;
-        const char *after = cell ? markdown_skip_until(begin, end, '|') : NULL;
+        const char *after = cell ? markdown_notation_skip_until(begin, end, '|') : NULL;
         end = after ? after - 1 : end;
         struct markdown_place place = {(size_t)(begin - reader->text), (size_t)(end - reader->text),
                                        .paragraph = paragraph, .markup = markup};
@@ -642,7 +642,7 @@ static const char *markup_end(const char *at, const char *end, const char **next
         const char *close = memmem(at, (size_t)(end - at), mark, strlen(mark));
         return close ? close + strlen(mark) : end;
     }
-    const char *tag = markdown_skip_tag(at, end);
+    const char *tag = markdown_notation_skip_tag(at, end);
     if (!tag)
         return NULL;
     const char *first = at + 1 + (at[1] == '/');
@@ -689,7 +689,7 @@ static void take_markup(struct md_reader *reader, const struct block *block) {
     for (const char *line = begin, *at = begin; line < end;) {
         while (at < end && (block->place.quotes == 0 || (*at != '\n' && *at != '\r')))
             at++;
-        const char *next = at < end ? markdown_skip_line_end(at, end) : at;
+        const char *next = at < end ? markdown_notation_skip_line_end(at, end) : at;
         add_markup(&reader->builder, written(reader, line, at));
         piece_add_break(&reader->builder, written(reader, at, next));
         line = at = next;
@@ -753,7 +753,7 @@ static void take_block(struct md_reader *reader, const struct block *block) {
             return;
         while (begin < end && *begin != '\n' && *begin != '\r')
             begin++;
-        begin = markdown_skip_line_end(begin, end);
+        begin = markdown_notation_skip_line_end(begin, end);
     }
 }
 
@@ -766,8 +766,9 @@ static int hide_kept(struct md_reader *reader) {
     char *copy = NULL;
     for (size_t i = 0; i < reader->block_count; i++) {
         const struct markdown_place *place = &reader->blocks[i].place;
-        if (!place->markup && markdown_find_kept(reader->source, length, place,
-                                                 reader->builder.arena, &reader->kept) != 0)
+        if (!place->markup &&
+            markdown_notation_find_kept(reader->source, length, place, reader->builder.arena,
+                                        &reader->kept) != 0)
             return -1;
         if (reader->kept.count > 0 && !copy) {
             copy = arena_alloc(reader->builder.arena, length + 1, 1);
@@ -776,7 +777,7 @@ static int hide_kept(struct md_reader *reader) {
             memcpy(copy, reader->source, length);
         }
         for (; hidden < reader->kept.count; hidden++)
-            markdown_hide_kept(copy, &reader->kept.all[hidden], place->quotes);
+            markdown_notation_hide_kept(copy, &reader->kept.all[hidden], place->quotes);
     }
     if (copy) {
         reader->text = copy;
@@ -823,8 +824,8 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
     return NULL;
 }
 
-int md_read(const struct document *document, struct arena *arena, struct markup *out,
-            struct error *err) {
+int markdown_read(const struct document *document, struct arena *arena, struct markup *out,
+                  struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     const char *source = document->source, *end = source + document->length;
     const char *begin =
@@ -844,7 +845,7 @@ int md_read(const struct document *document, struct arena *arena, struct markup 
                                  .tags = tags};
     reader->builder.markup.spaced = false; /* white space is collapsed where Markdown is shown */
     size_t room = 0, *lines = NULL;        /* where each begins */
-    for (struct line line = {.next = begin}; line_next(&line, end); reader->line_count++) {
+    for (struct line line = {.next = begin}; lines_next(&line, end); reader->line_count++) {
         lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
         if (!lines)
             return error_memory(err);
@@ -868,6 +869,6 @@ int md_read(const struct document *document, struct arena *arena, struct markup 
         (reader->blocks[i].place.markup ? take_markup : take_block)(reader, &reader->blocks[i]);
     piece_add_break(&reader->builder, written(reader, reader->done, reader->end));
     markdown_free(markdown);
-    reader->builder.markup.close = markdown_close;
-    return piece_build(&reader->builder, markdown_escape, out, err);
+    reader->builder.markup.close = markdown_notation_close;
+    return piece_build(&reader->builder, markdown_notation_escape, out, err);
 }

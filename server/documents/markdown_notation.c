@@ -16,21 +16,21 @@ enum {
 
 /* ---- notation that is skipped ---- */
 
-const char *markdown_skip_marks(const char *at, const char *end, char mark, size_t count) {
+const char *markdown_notation_skip_marks(const char *at, const char *end, char mark, size_t count) {
     for (; count > 0; count--, at++)
         if (at == end || *at != mark)
             return NULL;
     return at;
 }
 
-const char *markdown_skip_space(const char *at, const char *end) {
+const char *markdown_notation_skip_space(const char *at, const char *end) {
     while (at < end && (*at == ' ' || *at == '\t'))
         at++;
     return at;
 }
 
-const char *markdown_skip_line_end(const char *at, const char *end) {
-    at = markdown_skip_space(at, end);
+const char *markdown_notation_skip_line_end(const char *at, const char *end) {
+    at = markdown_notation_skip_space(at, end);
     if (at == end || (*at != '\n' && *at != '\r'))
         return NULL;
     at += *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : 1;
@@ -45,7 +45,7 @@ static const char *skip_blanks(const char *at, const char *end) {
     return at;
 }
 
-const char *markdown_skip_until(const char *at, const char *end, char mark) {
+const char *markdown_notation_skip_until(const char *at, const char *end, char mark) {
     for (; at < end; at++) {
         if (*at == '\\' && at + 1 < end)
             at++;
@@ -67,7 +67,7 @@ static const char *skip_expression(const char *at, const char *end) {
     return NULL;
 }
 
-const char *markdown_skip_tag(const char *at, const char *end) {
+const char *markdown_notation_skip_tag(const char *at, const char *end) {
     end = end - at > MOST_TAG ? at + MOST_TAG : end;
     at += at + 1 < end && at[1] == '/' ? 2 : 1;
     if (at < end && *at == '>')
@@ -95,7 +95,7 @@ static const char *skip_target(const char *at, const char *end) {
     const char *address = skip_blanks(at + 1, end);
     bool angles = address < end && *address == '<';
     if (angles)
-        address = markdown_skip_until(address + 1, end, '>');
+        address = markdown_notation_skip_until(address + 1, end, '>');
     for (; !angles && address < end && !isspace((unsigned char)*address) &&
            (*address != ')' || depth > 0);
          address++) {
@@ -110,19 +110,20 @@ static const char *skip_target(const char *at, const char *end) {
         return NULL;
     at = skip_blanks(address, end);
     if (at < end && at > address && strchr("\"'(", *at)) {
-        const char *stop = markdown_skip_until(at + 1, end, *at == '(' ? ')' : *at);
+        const char *stop = markdown_notation_skip_until(at + 1, end, *at == '(' ? ')' : *at);
         at = stop ? skip_blanks(stop, end) : end;
     }
     return at < end && *at == ')' ? at + 1 : NULL;
 }
 
-const char *markdown_skip_link_end(const char *at, const char *end, bool *by_text) {
-    at = markdown_skip_marks(at, end, ']', 1);
+const char *markdown_notation_skip_link_end(const char *at, const char *end, bool *by_text) {
+    at = markdown_notation_skip_marks(at, end, ']', 1);
     const char *target = at ? skip_target(at, end) : NULL;
     *by_text = false;
     if (target || !at)
         return target;
-    const char *name = at < end && *at == '[' ? markdown_skip_until(at + 1, end, ']') : NULL;
+    const char *name =
+        at < end && *at == '[' ? markdown_notation_skip_until(at + 1, end, ']') : NULL;
     *by_text = !name || skip_blanks(at + 1, name) == name - 1;
     return name ? name : at;
 }
@@ -169,7 +170,7 @@ static const char *line_end(const char *at, const char *end) {
 }
 
 static bool is_blank(const char *at, const char *end) {
-    return markdown_skip_space(at, end) == end;
+    return markdown_notation_skip_space(at, end) == end;
 }
 
 /* Returns the two dollars at the end of a line, or NULL. */
@@ -189,7 +190,7 @@ static const char *find_display(struct keeper *keeper, const char *at) {
     if (memmem(at + 2, (size_t)(line - at - 2), "$$", 2) ||
         (keeper->no_display && at < keeper->no_display))
         return NULL;
-    for (const char *next; (next = markdown_skip_line_end(line, keeper->end));) {
+    for (const char *next; (next = markdown_notation_skip_line_end(line, keeper->end));) {
         line = line_end(next, keeper->end);
         if (closing_dollars(next, line))
             return line;
@@ -253,7 +254,7 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         const char *name = at + strcspn(at, " ") + 1, *c = name;
         while (c < line && islower((unsigned char)*c))
             c++;
-        const char *after = markdown_skip_space(c, line);
+        const char *after = markdown_notation_skip_space(c, line);
         directive = c > name && (after == line || *after == '"');
     }
     const char *last = line;
@@ -269,14 +270,14 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
     const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
     if (named && named + 1 < line && named[1] == ':') /* *[HTML]: what it stands for */
-        end = markdown_skip_space(named + 2, line);
+        end = markdown_notation_skip_space(named + 2, line);
     else if (bytes_begin(at, line, "$$"))
         end = find_display(keeper, at);
     else if (directive || contents)
         end = line;
     else if (*at == ':' && at + 1 < line && (at[1] == ' ' || at[1] == '\t') &&
              !is_blank(at + 1, line))
-        end = markdown_skip_space(at + 1, line); /* defines the term in the line before */
+        end = markdown_notation_skip_space(at + 1, line); /* defines the term in the line before */
     return end ? keep(keeper, at, end, MARKDOWN_LINE) : at;
 }
 
@@ -313,7 +314,7 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
                      at[4] != '>' && at[4] != '-' && close[-1] != '-';
         return plain ? close + 3 : keep(keeper, at, close + 3, MARKDOWN_UNIT);
     }
-    const char *after = markdown_skip_tag(at, stop), *name = at;
+    const char *after = markdown_notation_skip_tag(at, stop), *name = at;
     while (after && name < after && !isspace((unsigned char)*name))
         name++;
     for (const char *c = at; after && c < after;
@@ -472,8 +473,9 @@ static const char *keep_wiki(struct keeper *keeper, const char *at) {
     return at + 1;
 }
 
-int markdown_find_kept(const char *source, size_t length, const struct markdown_place *place,
-                       struct arena *arena, struct markdown_kept_list *list) {
+int markdown_notation_find_kept(const char *source, size_t length,
+                                const struct markdown_place *place, struct arena *arena,
+                                struct markdown_kept_list *list) {
     size_t from = list->count > 0 && list->all[list->count - 1].end > place->begin
                       ? list->all[list->count - 1].end
                       : place->begin;
@@ -489,7 +491,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
         at = keep_line(&keeper, at);
     while (at < keeper.stop && !keeper.failed) {
         const char *next =
-            *at == '\n' || *at == '\r' ? markdown_skip_line_end(at, keeper.stop) : NULL;
+            *at == '\n' || *at == '\r' ? markdown_notation_skip_line_end(at, keeper.stop) : NULL;
         if (next) {
             at = keep_line(&keeper, next);
             continue;
@@ -528,7 +530,7 @@ int markdown_find_kept(const char *source, size_t length, const struct markdown_
     return keeper.failed ? -1 : 0;
 }
 
-void markdown_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes) {
+void markdown_notation_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes) {
     bool value = kept->kind == MARKDOWN_VALUE && kept->begin > 0 && copy[kept->begin - 1] == '=';
     for (size_t at = kept->begin; at < kept->end;) {
         if (copy[at] != '\n' && copy[at] != '\r') {
@@ -591,7 +593,7 @@ static bool is_marked(const char *text, size_t length, size_t at, char before) {
     }
 }
 
-void markdown_escape(struct bytes_buffer *out, const char *text, size_t length) {
+void markdown_notation_escape(struct bytes_buffer *out, const char *text, size_t length) {
     size_t first = length, bare = 0, digits = 0;
     if (length > 0 &&
         begins_block(
@@ -711,7 +713,7 @@ static void close_emphasis(struct bytes_buffer *out, const struct markup_end *en
     insert(out, end->open + head + marks, opening + marks, strlen(opening) - marks);
 }
 
-void markdown_close(struct bytes_buffer *out, const struct markup_end *end) {
+void markdown_notation_close(struct bytes_buffer *out, const struct markup_end *end) {
     if (front_matter_close(out, end))
         return;
     if (out->failed || end->inside == end->open || end->inside > out->length) {

@@ -130,7 +130,7 @@ bool messages_settle_icu(struct bytes source, struct bytes written, struct arena
 
 /* ---- directives ---- */
 
-unsigned directives_of(struct bytes flag) {
+unsigned directive_all(struct bytes flag) {
     static const struct {
         const char *flags; /* separated by spaces */
         unsigned notations;

@@ -319,10 +319,10 @@ static bool is_field(const struct line *line, const char *name) {
  * NULL. */
 static struct bytes find_field(struct bytes header, const char *name) {
     struct line line = {.next = header.start};
-    while (line_next(&line, header.start + header.length))
+    while (lines_next(&line, header.start + header.length))
         if (is_field(&line, name)) {
             line.begin += strlen(name) + 1;
-            return line_trimmed(&line);
+            return lines_trimmed(&line);
         }
     return (struct bytes){NULL, 0};
 }
@@ -420,7 +420,7 @@ static int next_message(struct po_file *file) {
     for (const char *next = message->begin; next_comment(message, &next, &line);)
         for (const char *at = NULL; next_flag(line, &at, &flag);) {
             entry->fuzzy |= bytes_are(flag, "fuzzy");
-            entry->notations |= directives_of(flag);
+            entry->notations |= directive_all(flag);
         }
 
     if (entry->header) {
@@ -549,7 +549,7 @@ static void put_fields(struct span_writer *writer, struct bytes former) {
     const size_t count = sizeof fields / sizeof *fields;
     struct bytes_buffer header = {.arena = writer->out.arena};
     struct line line = {.next = former.start};
-    while (line_next(&line, former.start + former.length)) {
+    while (lines_next(&line, former.start + former.length)) {
         size_t i = 0;
         while (i < count && (!fields[i].anew || !is_field(&line, fields[i].name)))
             i++;
@@ -769,7 +769,7 @@ static size_t find_lead(const char *text, size_t length) {
         if (gap)
             return at;
     }
-    return text_label(text, length);
+    return lines_label(text, length);
 }
 
 static size_t skip_directive(const struct marking *marking, const char *at, const char *end) {
@@ -806,7 +806,7 @@ static void add_text(struct document_spans *spans, struct piece_builder *builder
         spans_add_message(spans, builder, text, &(struct error){0});
         return;
     }
-    text_add_lines(builder, text, find_lead, &marking);
+    lines_add(builder, text, find_lead, &marking);
     spans_end_text(spans, builder, first);
 }
 

@@ -37,7 +37,7 @@ struct cue_reader {
 };
 
 static bool is_blank(const struct line *line) {
-    return line_trimmed(line).length == 0;
+    return lines_trimmed(line).length == 0;
 }
 
 static bool begins_with(const struct line *line, const char *word) {
@@ -104,7 +104,7 @@ static bool is_like_timing(const struct line *line) {
 }
 
 static void skip_block(struct cue_reader *reader) {
-    while (line_next(&reader->line, reader->end) && !is_blank(&reader->line))
+    while (lines_next(&reader->line, reader->end) && !is_blank(&reader->line))
         ;
 }
 
@@ -120,13 +120,13 @@ static int refuse(const struct cue_reader *reader, struct error *err) {
 static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *err) {
     struct line *line = &reader->line;
     if (reader->vtt && line->number == 0) {
-        if (!line_next(line, reader->end) || !begins_with(line, "WEBVTT"))
+        if (!lines_next(line, reader->end) || !begins_with(line, "WEBVTT"))
             return error_set(err, ERROR_INPUT, "line 1: a WebVTT file must begin with \"WEBVTT\"");
         if (!is_blank(line))
             skip_block(reader);
     }
     for (bool found = false; !found;) {
-        if (!line_next(line, reader->end))
+        if (!lines_next(line, reader->end))
             return 0;
         found = !is_blank(line);
         if (reader->vtt && !find_arrow(line->begin, line->end) &&
@@ -139,7 +139,7 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
 
     /* The first line of a cue is its number, its name, or the timing line. */
     struct line named = *line;
-    if (!find_arrow(line->begin, line->end) && (!line_next(line, reader->end) || is_blank(line))) {
+    if (!find_arrow(line->begin, line->end) && (!lines_next(line, reader->end) || is_blank(line))) {
         *line = named;
         return refuse(reader, err);
     }
@@ -151,9 +151,9 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
     struct line before = *line, before_last = before;
     struct bytes without_last = {before.next, 0};
     *cue = (struct cue){.text = without_last};
-    for (; line_next(line, reader->end) && !is_blank(line); before = *line) {
+    for (; lines_next(line, reader->end) && !is_blank(line); before = *line) {
         if (is_timing(line, reader->vtt)) {
-            struct bytes last = line_trimmed(&before);
+            struct bytes last = lines_trimmed(&before);
             size_t digits = 0;
             while (digits < last.length && isdigit((unsigned char)last.start[digits]))
                 digits++;
@@ -176,7 +176,7 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
 /* Takes the line of a cue's text that begins at *at, and moves *at to the next. */
 static struct bytes cue_line(struct bytes text, const char **at) {
     struct line line = {.next = *at};
-    line_next(&line, text.start + text.length);
+    lines_next(&line, text.start + text.length);
     *at = line.next;
     return bytes_between(line.begin, line.end);
 }
@@ -351,7 +351,7 @@ static size_t lead_of(struct bytes text) {
     struct bytes line = cue_line(text, &at);
     if (line.length == 0)
         return 0;
-    size_t label = text_label(line.start, line.length);
+    size_t label = lines_label(line.start, line.length);
     return label + speaker_name(bytes_between(line.start + label, line.start + line.length));
 }
 
@@ -379,7 +379,7 @@ static bool begins_text(struct bytes before, struct bytes line) {
     bool voice = bytes_begin(line.start, line.start + line.length, "<v ") ||
                  bytes_begin(line.start, line.start + line.length, "<v.");
     return voice || lead_of(inner) > 0 || is_sound(line) || is_sound(before) ||
-           (tagged && text_ends_sentence(said.start, said.length));
+           (tagged && lines_end_sentence(said.start, said.length));
 }
 
 /* Takes the lines of a cue's text that form one text from *at on. */
@@ -436,7 +436,7 @@ static bool continues(const struct subtitles *subtitles, struct bytes text) {
     }
     size_t words = count_words(before);
     if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS ||
-        text_ends_sentence(before.start, before.length) || now.length == 0 ||
+        lines_end_sentence(before.start, before.length) || now.length == 0 ||
         character_is_among(first_of(now), alone))
         return false;
     if (before.start[before.length - 1] == ',')
@@ -452,7 +452,7 @@ static bool continues(const struct subtitles *subtitles, struct bytes text) {
     struct bytes word = bytes_between(last, before.start + before.length),
                  end = without_last_mark(text);
     return (words >= SOME_WORDS && bytes_among(word, asking)) ||
-           (words >= MANY_WORDS && begins_small(word) && text_ends_sentence(end.start, end.length));
+           (words >= MANY_WORDS && begins_small(word) && lines_end_sentence(end.start, end.length));
 }
 
 /* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document
@@ -534,7 +534,7 @@ int subtitles_read(const struct document *document, struct arena *arena, struct 
     if (found < 0)
         return -1;
     end_sentence(&subtitles, end);
-    return piece_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
+    return piece_build(&subtitles.builder, vtt ? lines_escape_markup : srt_escape, out, err);
 }
 
 /* ---- lines of translated cues ---- */

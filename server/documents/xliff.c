@@ -309,7 +309,7 @@ static struct bytes write_escaped(const struct marking *marking, struct bytes te
     struct bytes_buffer out = {.arena = arena};
     (void)marking;
     bytes_put(&out, "", 0);
-    text_escape_markup(&out, text.start, text.length);
+    lines_escape_markup(&out, text.start, text.length);
     return out.failed ? nothing : (struct bytes){out.bytes, out.length};
 }
 
@@ -562,5 +562,5 @@ int xliff_read(const struct document *document, struct arena *arena, struct mark
         if (!builder.failed)
             add_content(xliff, unit, others, spans, &builder);
     }
-    return spans_build(spans, &builder, text_escape_markup, out, err);
+    return spans_build(spans, &builder, lines_escape_markup, out, err);
 }

@@ -75,7 +75,7 @@ static struct place place_of(const struct sockaddr *address) {
     return place;
 }
 
-bool address_is_private(const struct sockaddr *address) {
+bool download_address_is_private(const struct sockaddr *address) {
     static const unsigned char zero[12], mapped[12] = {[10] = 0xff, [11] = 0xff},
                                          translated[12] = {0, 0x64, 0xff, 0x9b};
     static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
@@ -172,9 +172,9 @@ static bool names_private(const char *url) {
         if (*host == '[' && host[length - 1] == ']') {
             host[length - 1] = '\0';
             is = inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 &&
-                 address_is_private((const struct sockaddr *)&in6);
+                 download_address_is_private((const struct sockaddr *)&in6);
         } else if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
-            is = address_is_private((const struct sockaddr *)&in);
+            is = download_address_is_private((const struct sockaddr *)&in);
         } else {
             is = strcasecmp(host, "localhost") == 0 ||
                  (length > 10 && strcasecmp(host + length - 10, ".localhost") == 0);
@@ -187,7 +187,7 @@ static bool names_private(const char *url) {
 
 /* ---- disks and digests ---- */
 
-enum get_status space_check(const char *folder, uint64_t bytes, struct error *err) {
+enum get_status download_check_space(const char *folder, uint64_t bytes, struct error *err) {
     struct statvfs disk;
     if (statvfs(folder, &disk) != 0)
         return GET_DONE; /* writing will report the error */
@@ -209,7 +209,7 @@ enum get_status download_digest(const char *path, const atomic_bool *stop, char 
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0)
         return get_fail(err, GET_FAILED, ERROR_FILE, "%.300s: %s", path, strerror(errno));
-    int result = digest_file(file, path, stop, digest, err);
+    int result = folders_digest_file(file, path, stop, digest, err);
     close(file);
     if (result != 0)
         return is_stopped(stop) ? get_fail_stopped(err) : GET_FAILED;
@@ -256,7 +256,7 @@ static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_
     struct transfer *t = owner;
     (void)purpose;
     struct place place = place_of(&address->addr);
-    if (address_is_private(&address->addr) && !is_proxy(&place)) {
+    if (download_address_is_private(&address->addr) && !is_proxy(&place)) {
         bool begins = t->first && !t->download->outside;
         bool again = t->has_origin &&
                      memcmp(place.bytes, t->origin.bytes, sizeof place.bytes) == 0 &&
@@ -367,7 +367,7 @@ static bool begin_body(struct transfer *t) {
 
     uint64_t whole = t->total ? t->total : t->download->bytes;
     uint64_t needed = whole - (whole > t->at ? t->at : 0) + whole * t->download->spare;
-    enum get_status status = whole ? space_check(t->folder, needed, t->err) : GET_DONE;
+    enum get_status status = whole ? download_check_space(t->folder, needed, t->err) : GET_DONE;
     return status == GET_DONE || end_transfer(t, status);
 }
 
@@ -613,11 +613,11 @@ static struct outcome try_once(struct transfer *t, struct error *err) {
 
 /* ---- the file ---- */
 
-int downloads_begin(struct error *err) {
+int download_begin(struct error *err) {
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_memory(err);
 }
 
-void downloads_end(void) {
+void download_end(void) {
     curl_global_cleanup();
 }
 

@@ -70,14 +70,14 @@ struct fetcher {
 
 /* True if --fetch-pairs allows the pair. */
 static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
-    return !fetcher->options.pairs || is_listed(fetcher->options.pairs, pair, FNM_CASEFOLD);
+    return !fetcher->options.pairs || records_is_listed(fetcher->options.pairs, pair, FNM_CASEFOLD);
 }
 
 int fetch_check_sources(const char *sources, struct error *err) {
     for (const char *at = sources; *at; at += strcspn(at, ","), at += *at == ',') {
         char word[32];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
-        if (!is_listed("mozilla,opus", word + strspn(word, " "), 0))
+        if (!records_is_listed("mozilla,opus", word + strspn(word, " "), 0))
             return error_set(
                 err, ERROR_INPUT,
                 "--fetch must be mozilla, opus or both, separated by ',', got \"%.60s\"", sources);
@@ -87,12 +87,12 @@ int fetch_check_sources(const char *sources, struct error *err) {
 
 static bool is_code(const char *code) {
     size_t length = strlen(code);
-    return length >= 2 && length < PAIR_BYTES / 2 && *code != '-' && is_made_of(code, "-");
+    return length >= 2 && length < PAIR_BYTES / 2 && *code != '-' && records_is_made_of(code, "-");
 }
 
 /* True if both are the same language; one of them may have a script or region. */
 static bool codes_match(const char *a, const char *b) {
-    return record_codes_match(a, strlen(a), b, true);
+    return records_codes_match(a, strlen(a), b, true);
 }
 
 /* True if a source may have the pair; OPUS-MT, or Mozilla while its list is unknown, may have any
@@ -252,7 +252,7 @@ size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes
 static bool lists_pair(const struct fetcher *fetcher, const char *pair) {
     for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
         for (size_t i = 0; i < fetcher->pair_count; i++)
-            if (record_codes_match(pair, (size_t)(dash - pair), fetcher->pairs[i].source, true) &&
+            if (records_codes_match(pair, (size_t)(dash - pair), fetcher->pairs[i].source, true) &&
                 codes_match(dash + 1, fetcher->pairs[i].target))
                 return true;
     return false;
@@ -277,7 +277,7 @@ int fetcher_order(struct fetcher *fetcher, const char *asked, struct error *err)
     if (strlen(asked) >= FETCH_ASKED_BYTES)
         return error_set(err, ERROR_INPUT, "the name of a model must have fewer than %d bytes",
                          FETCH_ASKED_BYTES);
-    if (source_parse(asked, &kind, &rest, err) != 0)
+    if (sources_parse(asked, &kind, &rest, err) != 0)
         return -1;
     if (kind == SOURCE_URL)
         return error_set(err, ERROR_INPUT, "a URL cannot be ordered");
@@ -630,7 +630,7 @@ static void *worker_run(void *argument) {
         int length = snprintf(path, sizeof path, "%s/%s", fetcher->options.into, remains->d_name);
         if (strncmp(remains->d_name, ".removed-", strlen(".removed-")) == 0 && length >= 0 &&
             (size_t)length < sizeof path)
-            model_folder_delete(path);
+            folders_delete_model(path);
     }
     if (directory)
         closedir(directory);
@@ -682,8 +682,8 @@ struct fetcher *fetcher_create(const struct fetcher_options *options) {
     if (!fetcher)
         return NULL;
     fetcher->options = *options;
-    fetcher->mozilla = options->sources && is_listed(options->sources, "mozilla", 0);
-    fetcher->opus = options->sources && is_listed(options->sources, "opus", 0);
+    fetcher->mozilla = options->sources && records_is_listed(options->sources, "mozilla", 0);
+    fetcher->opus = options->sources && records_is_listed(options->sources, "opus", 0);
     pthread_mutex_init(&fetcher->lock, NULL);
     clock_condition_init(&fetcher->changed);
     return fetcher;

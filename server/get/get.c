@@ -286,8 +286,8 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
                    plan->kind == SOURCE_HUGGINGFACE && slash ? slash + 1 : "model"))
         return work_fail(err, job->room.path);
 
-    model_folder_delete(above);
-    model_folder_delete(job->out);
+    folders_delete_model(above);
+    folders_delete_model(job->out);
     if (mkdir(above, 0755) != 0 || mkdir(job->parts, 0755) != 0 || mkdir(job->out, 0755) != 0)
         return work_fail(err, above);
     for (size_t i = 0; !archive && status == GET_DONE && i < plan->count; i++)
@@ -298,9 +298,12 @@ static enum get_status import(struct job *job, char **made, struct error *err) {
                 : !work_path(path, "%s", job->parts))
         return work_fail(err, job->in);
 
-    const struct import_origin origin = {
-        source_name_of(plan->kind), plan->asked, plan->version, main_url(plan), plan->licence,
-        plan->attribution};
+    const struct import_origin origin = {sources_name_of(plan->kind),
+                                         plan->asked,
+                                         plan->version,
+                                         main_url(plan),
+                                         plan->licence,
+                                         plan->attribution};
     bool named = o->name || plan->kind != SOURCE_URL;
     const struct import_options options = {.paths = (const char *const[]){path},
                                            .path_count = 1,
@@ -376,7 +379,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     char text[512], *made = NULL;
     enum get_status status = look(job, got, err);
     if (status == GET_PRESENT)
-        model_folder_delete(
+        folders_delete_model(
             job->room.path); /* a process may have been killed after the model had got its name */
     if (status != GET_DONE)
         return status;
@@ -393,7 +396,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
                         plan->name, (double)(unpacked > plan->bytes ? unpacked : plan->bytes) / 1e6,
                         (double)most / 1e6);
     if (plan->bytes > 0) /* space for the downloaded files, the unpacked files and the model */
-        status = space_check(job->work, plan->bytes + 2 * unpacked, err);
+        status = download_check_space(job->work, plan->bytes + 2 * unpacked, err);
     if (status == GET_DONE)
         status = make_rooms(job, err);
     if (status != GET_DONE)
@@ -401,7 +404,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
 
     bool detailed =
         *plan->detail && strncmp(plan->detail, plan->version, strlen(plan->version)) != 0;
-    snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", source_name_of(plan->kind),
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s%s%s", sources_name_of(plan->kind),
              *plan->version ? " " : "", plan->version, detailed ? ", " : "",
              detailed ? plan->detail : "", *plan->licence ? "; licence: " : "", plan->licence,
              *plan->attribution ? "; by " : "", plan->attribution);
@@ -415,7 +418,7 @@ static enum get_status get_locked(struct job *job, struct got *got, struct error
     free(made);
     if (status == GET_DONE || status == GET_REFUSED || status == GET_UNREADABLE ||
         status == GET_UNKNOWN)
-        model_folder_delete(job->room.path); /* otherwise the next try continues there */
+        folders_delete_model(job->room.path); /* otherwise the next try continues there */
     return status;
 }
 
@@ -449,7 +452,7 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     enum get_status status = make_work(&job, ".get", err);
     if (status == GET_DONE) {
         const struct source_options sources = sources_of(&job);
-        status = source_plan(&sources, asked, &job.arena, &job.plan, err);
+        status = sources_plan(&sources, asked, &job.arena, &job.plan, err);
     }
     if (status == GET_DONE) {
         const char *name = job.plan.name = options->name ? options->name : job.plan.name;
@@ -482,7 +485,7 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
 bool get_is_url(const char *path) {
     enum source_kind kind;
     const char *rest;
-    return source_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
+    return sources_parse(path, &kind, &rest, NULL) == 0 && kind == SOURCE_URL;
 }
 
 /* Imports from URLs. Requires the room. */
@@ -510,7 +513,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
         status = get_fail_memory(err);
     if (status == GET_DONE) {
         const struct import_origin origin = {
-            source_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
+            sources_name_of(SOURCE_URL), "", "", main_url(plan), "", ""};
         struct import_options options = *import;
         options.paths = local;
         options.origin = &origin;
@@ -519,7 +522,7 @@ static enum get_status import_locked(struct job *job, const struct import_option
             status = fail_import(job, &inner, err);
     }
     if (!kept || rmdir(job->in) == 0) /* nothing was downloaded */
-        model_folder_delete(job->room.path);
+        folders_delete_model(job->room.path);
     return status;
 }
 
@@ -578,7 +581,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
         const char *path = local[i] = import->paths[i];
         if (!get_is_url(path))
             continue;
-        status = source_plan_url(path, &job.arena, &job.plan, &file, err);
+        status = sources_plan_url(path, &job.arena, &job.plan, &file, err);
         for (size_t c = 0; status == GET_DONE && c <= strlen(path); c++)
             hash = (hash ^ (unsigned char)path[c]) * UINT64_C(0x100000001b3);
         if (status == GET_DONE)
@@ -629,7 +632,7 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
     enum get_status status = make_work(&job, ".get", err);
     const struct source_options sources = sources_of(&job);
     if (status == GET_DONE)
-        status = source_list(&sources, kind, &job.arena, &list, &count, err);
+        status = sources_list(&sources, kind, &job.arena, &list, &count, err);
     for (size_t i = 0; status == GET_DONE && i < count; i++) {
         char size[32] = "-", folder[MODEL_PATH_BYTES];
         if (!fits(list[i].pair, pattern))
@@ -659,7 +662,7 @@ enum get_status get_pairs(const struct get_options *options, struct get_pair **p
     enum get_status status = make_work(&job, ".get", err);
     const struct source_options sources = sources_of(&job);
     if (status == GET_DONE)
-        status = source_records(&sources, &job.arena, &records, err);
+        status = sources_records(&sources, &job.arena, &records, err);
     if (status == GET_DONE) {
         *pairs = calloc(records.count + 1, sizeof **pairs);
         *count = *pairs ? records.count : 0;

@@ -27,8 +27,8 @@ enum get_status {
 /* Prepares the library that downloads. Must be called once, before another thread starts or after
  * all have ended, because libcurl does not promise that this is thread-safe. Returns -1 with
  * ERROR_MEMORY. */
-int downloads_begin(struct error *err);
-void downloads_end(void);
+int download_begin(struct error *err);
+void download_end(void);
 
 /* ---- one model ----
  *

@@ -13,11 +13,11 @@
 #define get_fail_stopped(err)            get_fail(err, GET_STOPPED, ERROR_INPUT, "interrupted")
 
 /* True if one of the globs of a list with commas matches. flags: of fnmatch. */
-bool is_listed(const char *list, const char *word, int flags);
+bool records_is_listed(const char *list, const char *word, int flags);
 /* True if a text has only ASCII letters, digits and characters of `also`. */
-bool is_made_of(const char *text, const char *also);
+bool records_is_made_of(const char *text, const char *also);
 /* True for 64 hexadecimal digits in lower case; text may be NULL. */
-bool is_sha256(const char *text);
+bool records_is_sha256(const char *text);
 
 /* ---- downloads ----
  *
@@ -68,11 +68,11 @@ enum get_status download_digest(const char *path, const atomic_bool *stop, char 
 
 /* True if an address is of this machine, a private network or a link, or is otherwise not on the
  * public internet. */
-bool address_is_private(const struct sockaddr *address);
+bool download_address_is_private(const struct sockaddr *address);
 
 /* Checks that the file system of this folder has room for more bytes. Returns GET_DONE or
  * GET_SPACE. */
-enum get_status space_check(const char *folder, uint64_t bytes, struct error *err);
+enum get_status download_check_space(const char *folder, uint64_t bytes, struct error *err);
 
 /* ---- the work folder ----
  *
@@ -170,12 +170,12 @@ extern const struct records_view records_released, records_preview;
 /* Evaluates an expression of env.appinfo.OS, env.channel, strings, true and false with ==, !=, ||,
  * &&, ! and parentheses. *applies says if the record is for this view; an empty expression is for
  * all. Returns -1 with ERROR_FORMAT for anything else. */
-int record_filter(const char *expression, const struct records_view *view, bool *applies,
-                  struct error *err);
+int records_filter(const char *expression, const struct records_view *view, bool *applies,
+                   struct error *err);
 
 /* Compares versions such as 3.0a1 < 3.0b2 < 3.0 < 3.1 < 3.10; the part after the letter is a
  * number, too. Returns false if one of them is not a version. */
-bool record_versions(const char *a, const char *b, int *order);
+bool records_versions(const char *a, const char *b, int *order);
 
 /* Reads the list {"data": [record, ...]}, text [length]. Strings are in the arena. A record that is
  * not for this view is skipped; one that is invalid is counted in left_out. Each pair gets its
@@ -191,7 +191,7 @@ const struct record_model *records_find(const struct records *records, const cha
 
 /* True if two codes are the same, in any case; if loose is set, one of them may have a script or
  * region in addition. */
-bool record_codes_match(const char *a, size_t length, const char *b, bool loose);
+bool records_codes_match(const char *a, size_t length, const char *b, bool loose);
 
 /* ---- sources ----
  *
@@ -212,10 +212,10 @@ enum source_kind {
     SOURCES
 };
 /* Returns "mozilla", "opus", "hf", "argos" or "url". */
-const char *source_name_of(enum source_kind kind);
+const char *sources_name_of(enum source_kind kind);
 /* Splits the name of a model into the kind and the rest: a pair, a repository or the URL. Returns
  * -1 with ERROR_INPUT. */
-int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err);
+int sources_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err);
 
 struct source_options {
     const char *mirror;  /* the mirror's URL; NULL: the sources themselves */
@@ -251,20 +251,20 @@ struct plan {
 };
 
 /* Returns GET_DONE, or another status with an error. */
-enum get_status source_plan(const struct source_options *options, const char *asked,
-                            struct arena *arena, struct plan *plan, struct error *err);
+enum get_status sources_plan(const struct source_options *options, const char *asked,
+                             struct arena *arena, struct plan *plan, struct error *err);
 
 /* Adds the file at an HTTP or HTTPS URL to a plan of such files, which begins zeroed and is named
  * after the first. Sets *file to the entry of this URL, which a plan contains once; its name has a
  * folder if an earlier file has the same name. */
-enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan,
-                                const struct plan_file **file, struct error *err);
+enum get_status sources_plan_url(const char *url, struct arena *arena, struct plan *plan,
+                                 const struct plan_file **file, struct error *err);
 
 /* Reads Mozilla's current list, or that of options->records. The last list that could be read and
  * has a model is kept in the work folder, from which it is read offline; so are those of the other
  * sources. */
-enum get_status source_records(const struct source_options *options, struct arena *arena,
-                               struct records *records, struct error *err);
+enum get_status sources_records(const struct source_options *options, struct arena *arena,
+                                struct records *records, struct error *err);
 
 /* A line of a list. */
 struct listed {
@@ -272,8 +272,8 @@ struct listed {
     uint64_t bytes; /* 0: not known */
 };
 /* Lists the models that Mozilla or Argos publishes, sorted by pair. */
-enum get_status source_list(const struct source_options *options, enum source_kind kind,
-                            struct arena *arena, struct listed **list, size_t *count,
-                            struct error *err);
+enum get_status sources_list(const struct source_options *options, enum source_kind kind,
+                             struct arena *arena, struct listed **list, size_t *count,
+                             struct error *err);
 
 #endif

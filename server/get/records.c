@@ -119,8 +119,8 @@ static bool terms(struct filter *filter, bool any) {
     return value;
 }
 
-int record_filter(const char *expression, const struct records_view *view, bool *applies,
-                  struct error *err) {
+int records_filter(const char *expression, const struct records_view *view, bool *applies,
+                   struct error *err) {
     struct filter filter = {.at = expression, .view = view};
     skip_blanks(&filter);
     bool value = *filter.at == '\0' || terms(&filter, true);
@@ -178,7 +178,7 @@ static int compare_versions(const struct version *a, const struct version *b) {
     return a->stage != b->stage ? a->stage - b->stage : order_of(a->stage_number, b->stage_number);
 }
 
-bool record_versions(const char *a, const char *b, int *order) {
+bool records_versions(const char *a, const char *b, int *order) {
     struct version left, right;
     if (!read_version(a, &left) || !read_version(b, &right))
         return false;
@@ -211,7 +211,7 @@ static const char *take_string(const json_t *object, const char *key, size_t mos
     return arena_copy(arena, text, length);
 }
 
-bool is_listed(const char *list, const char *word, int flags) {
+bool records_is_listed(const char *list, const char *word, int flags) {
     char glob[64];
     for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
         at += strspn(at, " ");
@@ -223,7 +223,7 @@ bool is_listed(const char *list, const char *word, int flags) {
     return false;
 }
 
-bool is_made_of(const char *text, const char *also) {
+bool records_is_made_of(const char *text, const char *also) {
     for (; *text; text++) {
         bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
                     (*text >= '0' && *text <= '9');
@@ -235,7 +235,7 @@ bool is_made_of(const char *text, const char *also) {
 
 /* True for a relative path below the folder of attachments. */
 static bool is_location(const char *location) {
-    if (!location || *location == '/' || !is_made_of(location, "._-/"))
+    if (!location || *location == '/' || !records_is_made_of(location, "._-/"))
         return false;
     for (const char *part = location; part; part = strchr(part, '/'), part = part ? part + 1 : NULL)
         if (*part == '.' || *part == '/' || *part == '\0')
@@ -243,7 +243,7 @@ static bool is_location(const char *location) {
     return true;
 }
 
-bool is_sha256(const char *text) {
+bool records_is_sha256(const char *text) {
     return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 
@@ -255,7 +255,7 @@ static bool take_bytes(const json_t *object, const char *key, uint64_t *bytes) {
 }
 
 static bool is_code(const char *code) {
-    return code && *code != '-' && is_made_of(code, "-");
+    return code && *code != '-' && records_is_made_of(code, "-");
 }
 
 /* Returns NULL if the record is valid, or else the reason why not. */
@@ -271,7 +271,7 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
         !is_code(record->target = take_string(json, "targetLanguage", MOST_CODE, false, arena)))
         return "sourceLanguage and targetLanguage must be language codes";
     record->architecture = take_string(json, "architecture", MOST_NAME, false, arena);
-    if (!record->architecture || !is_made_of(record->architecture, "._-"))
+    if (!record->architecture || !records_is_made_of(record->architecture, "._-"))
         return "architecture must be a word";
     record->version = take_string(json, "version", MOST_CODE, false, arena);
     if (!record->version || !read_version(record->version, &record->parsed))
@@ -286,12 +286,12 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
     struct record_file *file = &record->file;
     const char *name = file->name = take_string(json, "name", MOST_NAME, false, arena);
     if (!name || *name == '.' || *name == '-' ||
-        !is_made_of(name, "._-")) /* the name must have no folder and not be hidden */
+        !records_is_made_of(name, "._-")) /* the name must have no folder and not be hidden */
         return "name must be a file's name";
     if (!is_location(file->location =
                          take_string(attachment, "location", MOST_LOCATION, false, arena)))
         return "attachment.location must be a relative path";
-    if (!is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
+    if (!records_is_sha256(file->sha256 = take_string(attachment, "hash", 64, false, arena)))
         return "attachment.hash must be a SHA-256 in digits";
     if (!take_bytes(attachment, "size", &file->bytes))
         return "attachment.size must be between 1 and 4 GiB";
@@ -304,7 +304,8 @@ static const char *read_record(const json_t *json, struct arena *arena, struct r
         file->unpacked_bytes = file->bytes;
         return NULL;
     }
-    if (!is_sha256(file->unpacked_sha256 = take_string(json, "decompressedHash", 64, false, arena)))
+    if (!records_is_sha256(file->unpacked_sha256 =
+                               take_string(json, "decompressedHash", 64, false, arena)))
         return "decompressedHash must be a SHA-256 in digits";
     return take_bytes(json, "decompressedSize", &file->unpacked_bytes)
                ? NULL
@@ -372,7 +373,7 @@ static int choose(struct record *records, size_t count, struct arena *arena, str
         bool same = before && strcmp(before->source, model.source) == 0 &&
                     strcmp(before->target, model.target) == 0;
         int order = 0;
-        if (same && record_versions(model.version, before->version, &order) && order == 0 &&
+        if (same && records_versions(model.version, before->version, &order) && order == 0 &&
             model.unpacked_bytes > before->unpacked_bytes)
             *before = model;
         if (same)
@@ -419,7 +420,7 @@ int records_read(const char *text, size_t length, const struct records_view *vie
         struct error inner = {0};
         bool applies = false;
         const char *why = read_record(json_array_get(data, i), arena, record);
-        if (!why && record_filter(record->filter, view, &applies, &inner) != 0)
+        if (!why && records_filter(record->filter, view, &applies, &inner) != 0)
             why = inner.message;
         if (why && found.left_out++ == 0) {
             char first[256];
@@ -443,7 +444,7 @@ int records_read(const char *text, size_t length, const struct records_view *vie
 
 /* ---- pairs ---- */
 
-bool record_codes_match(const char *a, size_t length, const char *b, bool loose) {
+bool records_codes_match(const char *a, size_t length, const char *b, bool loose) {
     size_t other = strlen(b), shared = length < other ? length : other;
     if (strncasecmp(a, b, shared) != 0)
         return false;
@@ -458,8 +459,8 @@ const struct record_model *records_find(const struct records *records, const cha
         for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
             for (size_t i = 0; i < records->count; i++) {
                 const struct record_model *model = &records->models[i];
-                if (record_codes_match(pair, (size_t)(dash - pair), model->source, loose) &&
-                    record_codes_match(dash + 1, strlen(dash + 1), model->target, loose))
+                if (records_codes_match(pair, (size_t)(dash - pair), model->source, loose) &&
+                    records_codes_match(dash + 1, strlen(dash + 1), model->target, loose))
                     return model;
             }
     return NULL;

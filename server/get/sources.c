@@ -32,11 +32,11 @@ static const char argos_attribution[] = "Argos Open Technologies and contributor
 
 static const char *const source_names[SOURCES] = {"mozilla", "opus", "hf", "argos", "url"};
 
-const char *source_name_of(enum source_kind kind) {
+const char *sources_name_of(enum source_kind kind) {
     return source_names[kind];
 }
 
-int source_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err) {
+int sources_parse(const char *asked, enum source_kind *kind, const char **rest, struct error *err) {
     *kind = SOURCE_MOZILLA;
     *rest = asked;
     if (strncasecmp(asked, "http://", 7) == 0 || strncasecmp(asked, "https://", 8) == 0) {
@@ -53,13 +53,13 @@ int source_parse(const char *asked, enum source_kind *kind, const char **rest, s
     const char *slash = strchr(*rest, '/'), *dash = strchr(*rest, '-');
     if (*kind == SOURCE_HUGGINGFACE) {
         bool right = slash && slash != *rest && slash[1] && !strchr(slash + 1, '/') &&
-                     is_made_of(*rest, "-_./") && **rest != '.' && slash[1] != '.' &&
+                     records_is_made_of(*rest, "-_./") && **rest != '.' && slash[1] != '.' &&
                      strlen(*rest) < NAME_BYTES;
         return right ? 0
                      : error_set(err, ERROR_INPUT, "\"%.60s\" must be hf:ORGANISATION/NAME", asked);
     }
     if (dash && dash != *rest && dash[1] && dash[1] != '-' && strlen(*rest) <= 2 * MOST_CODE &&
-        is_made_of(*rest, "-"))
+        records_is_made_of(*rest, "-"))
         return 0;
     return error_set(err, ERROR_INPUT,
                      "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr or "
@@ -122,7 +122,7 @@ static void list_close(struct list *list, bool good) {
         return;
     if (good)
         rename(list->path, list->kept);
-    model_folder_delete(list->room.path);
+    folders_delete_model(list->room.path);
     room_release(&list->room);
 }
 
@@ -158,8 +158,8 @@ static enum get_status list_open(const struct source_options *options, const cha
     return status;
 }
 
-enum get_status source_records(const struct source_options *options, struct arena *arena,
-                               struct records *records, struct error *err) {
+enum get_status sources_records(const struct source_options *options, struct arena *arena,
+                                struct records *records, struct error *err) {
     const char *path = options->preview
                            ? "/v1/buckets/main-preview/collections/translations-models-v2/records"
                            : "/v1/buckets/main/collections/translations-models-v2/records";
@@ -217,7 +217,7 @@ static enum get_status unusable(struct error *err, const char *what, const char 
 static enum get_status plan_mozilla(const struct source_options *options, const char *pair,
                                     struct arena *arena, struct plan *plan, struct error *err) {
     struct records records;
-    enum get_status status = source_records(options, arena, &records, err);
+    enum get_status status = sources_records(options, arena, &records, err);
     if (status != GET_DONE)
         return status;
     const struct record_model *model = records_find(&records, pair);
@@ -301,7 +301,7 @@ static const char *opus_listed(const char *text, size_t length, const char *pair
         size_t size = name ? strlen(name) : 0;
         if (size <= prefix + 4 || size >= NAME_BYTES || strncmp(name, pair, prefix - 1) != 0 ||
             name[prefix - 1] != '/' || strcmp(name + size - 4, ".zip") != 0 ||
-            name[prefix] == '.' || !is_made_of(name + prefix, "-_.+"))
+            name[prefix] == '.' || !records_is_made_of(name + prefix, "-_.+"))
             continue;
         if (newest && strcmp(name + prefix, newest) <= 0)
             continue;
@@ -349,7 +349,7 @@ static enum get_status plan_opus(const struct source_options *options, const cha
         return no_such(err, "OPUS-MT", pair,
                        bpe ? " that SentencePiece cuts: those with BPE files cannot be imported"
                            : "");
-    if (!is_made_of(package, "-_.+"))
+    if (!records_is_made_of(package, "-_.+"))
         return unusable(err, "OPUS-MT's card", "a package has a name that is not a file's");
     const char *dash = strchr(pair, '-');
     plan->source = say(arena, "%.*s", (int)(dash - pair), pair);
@@ -406,7 +406,7 @@ static void hub_languages(const char *name, struct arena *arena, struct plan *pl
     while (before && before > name && before[-1] != '-')
         before--;
     bool codes = last && before && before > name && last - before >= 2 && last - before <= 3 &&
-                 strlen(last + 1) >= 2 && strlen(last + 1) <= 3 && is_made_of(before, "-");
+                 strlen(last + 1) >= 2 && strlen(last + 1) <= 3 && records_is_made_of(before, "-");
     plan->source = codes ? say(arena, "%.*s", (int)(last - before), before) : "";
     plan->target = codes ? last + 1 : "";
     plan->name = codes ? say(arena, "%s-%s", plan->source, plan->target) : name;
@@ -450,14 +450,14 @@ static enum get_status plan_hub(const struct source_options *options, const char
         const char *path = json_string_value(
             json_object_get(item, "rfilename")); /* the list of files has "path" instead */
         path = path ? path : json_string_value(json_object_get(item, "path"));
-        if (!path || !is_listed(hub_files, path, 0) || find_file(plan, path))
+        if (!path || !records_is_listed(hub_files, path, 0) || find_file(plan, path))
             continue;
         const char *sha256 = json_string_value(json_object_get(lfs, "sha256"));
         sha256 = sha256 ? sha256 : json_string_value(json_object_get(lfs, "oid"));
         const char *place = say(arena, "/%s/resolve/%s/%s", repository, revision, path);
         struct plan_file *file =
             add_file(plan, url_of(options, base, place, arena), say(arena, "%s", path));
-        file->sha256 = is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
+        file->sha256 = records_is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
         file->bytes = lfs ? count_of(lfs, "size") : count_of(item, "size");
         plan->bytes += file->bytes;
     }
@@ -522,8 +522,8 @@ static bool argos_package(const json_t *item, const char **source, const char **
     *version = json_string_value(json_object_get(item, "package_version"));
     int order;
     if (!from || !to || !*from || !*to || strlen(from) > MOST_CODE || strlen(to) > MOST_CODE ||
-        !is_made_of(from, "-_") || !is_made_of(to, "-_") || !*version ||
-        !record_versions(*version, *version, &order) || (type && strcmp(type, "translate") != 0))
+        !records_is_made_of(from, "-_") || !records_is_made_of(to, "-_") || !*version ||
+        !records_versions(*version, *version, &order) || (type && strcmp(type, "translate") != 0))
         return false;
     *source = argos_code(from);
     *target = argos_code(to);
@@ -547,9 +547,9 @@ static enum get_status plan_argos(const struct source_options *options, const ch
             if (!argos_package(item, &from, &to, &its))
                 continue;
             for (const char *dash = strchr(pair, '-'); dash && !fits; dash = strchr(dash + 1, '-'))
-                fits = record_codes_match(pair, (size_t)(dash - pair), from, loose) &&
-                       record_codes_match(dash + 1, strlen(dash + 1), to, loose);
-            if (!fits || (best && record_versions(its, version, &order) && order <= 0))
+                fits = records_codes_match(pair, (size_t)(dash - pair), from, loose) &&
+                       records_codes_match(dash + 1, strlen(dash + 1), to, loose);
+            if (!fits || (best && records_versions(its, version, &order) && order <= 0))
                 continue;
             best = item;
             version = its;
@@ -596,8 +596,8 @@ static struct plan empty_plan(enum source_kind kind, const char *asked) {
                          .token = ""};
 }
 
-enum get_status source_plan_url(const char *url, struct arena *arena, struct plan *plan,
-                                const struct plan_file **file, struct error *err) {
+enum get_status sources_plan_url(const char *url, struct arena *arena, struct plan *plan,
+                                 const struct plan_file **file, struct error *err) {
     size_t length = strcspn(url, "?#");
     const char *end = url + length, *name = end;
     while (name > url && name[-1] != '/')
@@ -611,7 +611,7 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
     if (plan->count == PLAN_FILES)
         return unusable(err, url, "exceeds the number of URLs that one import may have");
     if (length > 2000 || !*own || *own == '.' || strlen(own) >= NAME_BYTES ||
-        !is_made_of(own, "-_.+"))
+        !records_is_made_of(own, "-_.+"))
         return unusable(err, url, "must end with the name of a file, such as .../model.zip");
     char *stem = arena_copy(arena, own, strlen(own));
     static const char *const endings[] = {".argosmodel", ".zip", ".tgz", ".gz", ".zst", ".tar"};
@@ -630,8 +630,8 @@ enum get_status source_plan_url(const char *url, struct arena *arena, struct pla
     return arena_failed(arena) ? get_fail_memory(err) : GET_DONE;
 }
 
-enum get_status source_plan(const struct source_options *options, const char *asked,
-                            struct arena *arena, struct plan *plan, struct error *err) {
+enum get_status sources_plan(const struct source_options *options, const char *asked,
+                             struct arena *arena, struct plan *plan, struct error *err) {
     static enum get_status (*const planners[])(const struct source_options *, const char *,
                                                struct arena *, struct plan *,
                                                struct error *) = {[SOURCE_MOZILLA] = plan_mozilla,
@@ -641,10 +641,10 @@ enum get_status source_plan(const struct source_options *options, const char *as
     enum source_kind kind;
     const char *rest;
     const struct plan_file *file;
-    if (source_parse(asked, &kind, &rest, err) != 0)
+    if (sources_parse(asked, &kind, &rest, err) != 0)
         return GET_UNKNOWN;
     struct plan made = empty_plan(kind, asked);
-    enum get_status status = kind == SOURCE_URL ? source_plan_url(rest, arena, &made, &file, err)
+    enum get_status status = kind == SOURCE_URL ? sources_plan_url(rest, arena, &made, &file, err)
                                                 : planners[kind](options, rest, arena, &made, err);
     if (status != GET_DONE)
         return status;
@@ -663,16 +663,16 @@ static int by_pair(const void *a, const void *b) {
     return strcmp(((const struct listed *)a)->pair, ((const struct listed *)b)->pair);
 }
 
-enum get_status source_list(const struct source_options *options, enum source_kind kind,
-                            struct arena *arena, struct listed **list, size_t *count,
-                            struct error *err) {
+enum get_status sources_list(const struct source_options *options, enum source_kind kind,
+                             struct arena *arena, struct listed **list, size_t *count,
+                             struct error *err) {
     struct records records = {0};
     json_t *root = NULL;
     if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS)
         return get_fail(err, GET_UNKNOWN, ERROR_INPUT,
                         "--list shows the models of mozilla or argos, not of %s",
-                        source_name_of(kind));
-    enum get_status status = kind == SOURCE_MOZILLA ? source_records(options, arena, &records, err)
+                        sources_name_of(kind));
+    enum get_status status = kind == SOURCE_MOZILLA ? sources_records(options, arena, &records, err)
                                                     : argos_index(options, arena, &root, err);
     if (status != GET_DONE)
         return status;

@@ -137,7 +137,7 @@ void work_sweep(const char *work) {
                  room.lock_path);
         room.lock = open(room.lock_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (room.lock >= 0 && try_lock(&room) == LOCK_OURS) {
-            model_folder_delete(room.path);
+            folders_delete_model(room.path);
             room_release(&room);
         }
         close_lock(&room);

@@ -168,8 +168,8 @@ void kept_glossary_release(struct kept_glossary *glossary) {
     free(glossary);
 }
 
-int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary,
-                      struct error *err) {
+int glossaries_list_add(struct glossary_list *list, struct kept_glossary *glossary,
+                        struct error *err) {
     if (!glossary)
         return -1;
     struct kept_glossary **all = reallocarray(list->all, list->count + 1, sizeof *all);
@@ -182,7 +182,7 @@ int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary
     return 0;
 }
 
-void glossary_list_remove(struct glossary_list *list, const struct kept_glossary *glossary) {
+void glossaries_list_remove(struct glossary_list *list, const struct kept_glossary *glossary) {
     size_t at = 0;
     while (list->all[at] != glossary)
         at++;
@@ -191,7 +191,7 @@ void glossary_list_remove(struct glossary_list *list, const struct kept_glossary
     memmove(&list->all[at], &list->all[at + 1], (list->count - at) * sizeof *list->all);
 }
 
-void glossary_list_done(struct glossary_list *list) {
+void glossaries_list_done(struct glossary_list *list) {
     for (size_t i = 0; i < list->count; i++)
         kept_glossary_release(list->all[i]);
     free(list->all);
@@ -200,7 +200,7 @@ void glossary_list_done(struct glossary_list *list) {
 
 /* ---- the file ---- */
 
-char *glossary_file_write(const struct glossary_list *list, size_t *length) {
+char *glossaries_write_file(const struct glossary_list *list, size_t *length) {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out)
@@ -290,8 +290,8 @@ static struct kept_glossary *read_glossary(struct lines *lines, struct error *er
     return glossary;
 }
 
-int glossary_file_read(const char *text, size_t length, struct glossary_list *list,
-                       struct error *err) {
+int glossaries_read_file(const char *text, size_t length, struct glossary_list *list,
+                         struct error *err) {
     struct lines lines = {.at = text, .end = text + length};
     char line[LINE_BYTES];
     if (length > 0 && (!next_line(&lines, line) || strcmp(line, FIRST_LINE) != 0))
@@ -301,7 +301,7 @@ int glossary_file_read(const char *text, size_t length, struct glossary_list *li
         if (read == GLOSSARIES_MOST)
             return error_set(err, ERROR_INPUT, "the file has more than %d glossaries",
                              GLOSSARIES_MOST);
-        result = glossary_list_add(list, read_glossary(&lines, err), err);
+        result = glossaries_list_add(list, read_glossary(&lines, err), err);
     }
     return result;
 }
@@ -363,7 +363,7 @@ static int read_options(const struct name_list *options, struct glossary_list *l
                         struct error *err) {
     int result = 0;
     for (size_t i = 0; result == 0 && i < options->count; i++)
-        result = glossary_list_add(list, read_option(options->names[i], err), err);
+        result = glossaries_list_add(list, read_option(options->names[i], err), err);
     return result;
 }
 
@@ -376,7 +376,7 @@ static int read_file(const char *path, struct glossary_list *list, struct error 
         return 0;
     if (file_read(path, MOST_FILE_BYTES, &text, &length, err) != 0)
         return -1;
-    int result = glossary_file_read(text, length, list, &why);
+    int result = glossaries_read_file(text, length, list, &why);
     free(text);
     return result == 0 ? 0 : error_set(err, why.code, "%.100s: %s", path, why.message);
 }
@@ -405,7 +405,7 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
 void glossaries_free(struct glossaries *glossaries) {
     if (!glossaries)
         return;
-    glossary_list_done(&glossaries->list);
+    glossaries_list_done(&glossaries->list);
     pthread_mutex_destroy(&glossaries->lock);
     pthread_mutex_destroy(&glossaries->changing);
     free(glossaries);
@@ -418,12 +418,12 @@ int glossaries_reload(struct glossaries *glossaries, struct error *err) {
     for (size_t i = 0; result == 0 && i < glossaries->list.count; i++) {
         struct kept_glossary *made = glossaries->list.all[i];
         if (!made->about.fixed)
-            result = glossary_list_add(&list, kept_glossary_acquire(made), err);
+            result = glossaries_list_add(&list, kept_glossary_acquire(made), err);
     }
     if (result == 0)
         swap_list(glossaries, &list);
     pthread_mutex_unlock(&glossaries->changing);
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     return result;
 }
 
@@ -474,7 +474,7 @@ static int check_limits(const struct glossary_list *list, struct error *err) {
 
 static int write_file(const char *path, const struct glossary_list *list, struct error *err) {
     size_t length;
-    char *text = glossary_file_write(list, &length);
+    char *text = glossaries_write_file(list, &length);
     int result = text ? file_replace(path, text, length, err) : error_memory(err);
     free(text);
     return result;
@@ -494,7 +494,7 @@ int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void
     if (result == 0)
         swap_list(glossaries, &list);
     pthread_mutex_unlock(&glossaries->changing);
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     return result;
 }
 

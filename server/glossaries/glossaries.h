@@ -68,12 +68,12 @@ struct glossary_list {
 
 /* Takes over the reference. Returns -1 with ERROR_MEMORY, and releases it; -1 without an error if
  * glossary is NULL, because the caller could not make it. */
-int glossary_list_add(struct glossary_list *list, struct kept_glossary *glossary,
-                      struct error *err);
+int glossaries_list_add(struct glossary_list *list, struct kept_glossary *glossary,
+                        struct error *err);
 /* The list must contain the glossary. */
-void glossary_list_remove(struct glossary_list *list, const struct kept_glossary *glossary);
+void glossaries_list_remove(struct glossary_list *list, const struct kept_glossary *glossary);
 /* Releases the references and empties the list. */
-void glossary_list_done(struct glossary_list *list);
+void glossaries_list_done(struct glossary_list *list);
 
 /* ---- the file of the glossaries that clients make ----
  *
@@ -82,11 +82,11 @@ void glossary_list_done(struct glossary_list *list);
 
 /* Returns the malloc'ed text of the file, without fixed glossaries, and sets *length. Returns NULL
  * if memory runs out. */
-char *glossary_file_write(const struct glossary_list *list, size_t *length);
+char *glossaries_write_file(const struct glossary_list *list, size_t *length);
 /* Adds the glossaries of the file, at most GLOSSARIES_MOST. Returns -1 with ERROR_INPUT (the
  * message names the line) or ERROR_MEMORY. */
-int glossary_file_read(const char *text, size_t length, struct glossary_list *list,
-                       struct error *err);
+int glossaries_read_file(const char *text, size_t length, struct glossary_list *list,
+                         struct error *err);
 
 /* ---- the glossaries in service ---- */
 

@@ -113,7 +113,7 @@ int headers_priority(struct MHD_Connection *connection, enum priority *priority,
     static const char name[] = "X-Priority";
     const char *sent = headers_find(connection, name);
     *priority = PRIORITY_INTERACTIVE;
-    if (!sent || priority_find(sent, priority) == 0)
+    if (!sent || metrics_find_priority(sent, priority) == 0)
         return 0;
     return refuse(reply, STATUS_INVALID, name, "%s must be interactive or batch, got \"%.60s\"",
                   name, sent);

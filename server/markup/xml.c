@@ -389,7 +389,7 @@ static int read_text(struct reader *reader) {
 
 /* ---- tags ---- */
 
-static bool is_listed(const struct xml_names *names, struct bytes name) {
+static bool records_is_listed(const struct xml_names *names, struct bytes name) {
     for (size_t i = 0; i < names->count; i++)
         if (bytes_are(name, names->all[i]))
             return true;
@@ -422,7 +422,7 @@ static int read_start(struct reader *reader) {
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, false};
     while (!reader->opaque && !keeps && html_next_attribute(&at, end, &attribute))
         keeps = bytes_are(attribute.name, "translate") && bytes_are_any_case(attribute.value, "no");
-    if (!reader->opaque && (keeps || is_listed(&reader->tags->ignored, name))) {
+    if (!reader->opaque && (keeps || records_is_listed(&reader->tags->ignored, name))) {
         reader->opaque = reader->depth;
         piece->opaque = piece->stands_in = true;
     }
@@ -538,8 +538,9 @@ int xml_pieces(const char *text, size_t length, const struct xml_tags *tags, str
         struct bytes name = name_at(piece->raw + 1, piece->raw + piece->length);
         bool within_text =
             piece->begin > 0 ? reader->pieces[piece->begin - 1].end : reader->text_at_top;
-        bool splits = tags->outline && !within_text && !is_listed(&tags->inline_names, name);
-        if (splits || is_listed(&tags->splitting, name))
+        bool splits =
+            tags->outline && !within_text && !records_is_listed(&tags->inline_names, name);
+        if (splits || records_is_listed(&tags->splitting, name))
             piece->kind = reader->pieces[piece->pair].kind = PIECE_BREAK;
     }
     for (size_t i = 0; i < reader->count; i++)

@@ -94,7 +94,7 @@ static void set_loaded(struct served_model *model, struct loaded_model *loaded) 
 /* Requires the lock. */
 static void set_failed(struct served_model *model, const struct error *error) {
     model->error = *error;
-    model_hide_folder(model->moved ? model->moved : model->folder, model->error.message);
+    model_set_hide_folder(model->moved ? model->moved : model->folder, model->error.message);
     model->state = MODEL_FAILED;
     model->changed_us = clock_us();
 }
@@ -590,7 +590,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
                                         ? models->count
                                         : 0; /* models [given_first, given) are from the folders */
     if (result == 0 && options->directory &&
-        model_folders_list(&found, options->directory, &missing) != 0 &&
+        folders_list(&found, options->directory, &missing) != 0 &&
         (!options->downloads || missing.code == ERROR_MEMORY))
         result = error_set(err, missing.code, "%s", missing.message);
     if (result == 0)
@@ -809,7 +809,7 @@ static int move_away(struct catalog *catalog, struct served_model *model, const 
     }
     pthread_mutex_unlock(&catalog->lock);
     if (result == 0 && copy)
-        model_delete_moved(copy);
+        model_set_delete_moved(copy);
     free(copy);
     return result;
 }

@@ -99,7 +99,7 @@ bool loaded_model_used(const struct loaded_model *model);
 
 enum model_state { MODEL_COLD, MODEL_LOADING, MODEL_READY, MODEL_FAILED, MODEL_STATES };
 /* "cold", "loading", "ready", "failed" */
-const char *model_state_name(enum model_state state);
+const char *model_set_state_name(enum model_state state);
 
 struct served_model {
     char *folder; /* without a trailing slash */
@@ -140,9 +140,9 @@ bool served_model_same(const struct served_model *a, const struct served_model *
 
 /* Deletes the folder of an evicted model. path: .removed-XXXXXX/NAME, which goes with the folder
  * that it is in; it is changed. */
-void model_delete_moved(char *path);
+void model_set_delete_moved(char *path);
 /* Removes the folder's path from a message about a model, since only administrators may see it. */
-void model_hide_folder(const char *folder, char *message);
+void model_set_hide_folder(const char *folder, char *message);
 
 /* ---- a set of models ----
  *

@@ -45,7 +45,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int model_folders_list(struct name_list *list, const char *directory, struct error *err) {
+int folders_list(struct name_list *list, const char *directory, struct error *err) {
     size_t former = list->count;
     int result = 0;
     DIR *open = opendir(directory);
@@ -64,9 +64,9 @@ int model_folders_list(struct name_list *list, const char *directory, struct err
     return result == 0 ? 0 : error_memory(err);
 }
 
-bool model_folders_any(const char *directory) {
+bool folders_any(const char *directory) {
     struct name_list found = {0};
-    bool has = model_folders_list(&found, directory, NULL) == 0 && found.count > 0;
+    bool has = folders_list(&found, directory, NULL) == 0 && found.count > 0;
     name_list_done(&found);
     return has;
 }
@@ -79,7 +79,7 @@ static int delete_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
-void model_folder_delete(const char *folder) {
+void folders_delete_model(const char *folder) {
     nftw(folder, delete_one, MOST_DEPTH, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -98,8 +98,8 @@ int installed_place(const char *given, bool writing, char path[MODEL_PATH_BYTES]
     while (access(there, F_OK) != 0 && (slash = strrchr(there, '/')) != there)
         *slash = '\0';
     bool writable = access(there, W_OK | X_OK) == 0;
-    bool machine = writable || (!writing && model_folders_any(machine_place) &&
-                                (!*own || !model_folders_any(own)));
+    bool machine =
+        writable || (!writing && folders_any(machine_place) && (!*own || !folders_any(own)));
     const char *place = given && *given ? given : machine || !*own ? machine_place : own;
     if (writing && place == machine_place && !machine)
         return error_set(err, ERROR_INPUT,
@@ -145,7 +145,7 @@ static void keep(const json_t *root, const char *key, char *out, size_t room) {
     out[length] = '\0';
 }
 
-struct model_origin model_origin_read(const char *folder) {
+struct model_origin folders_read_origin(const char *folder) {
     struct model_origin origin = {.from = ""};
     char path[MODEL_PATH_BYTES], *bytes;
     size_t size;
@@ -166,8 +166,8 @@ struct model_origin model_origin_read(const char *folder) {
 
 /* ---- digests ---- */
 
-int digest_file(int file, const char *path, const atomic_bool *stop,
-                unsigned char sha256[SHA256_BYTES], struct error *err) {
+int folders_digest_file(int file, const char *path, const atomic_bool *stop,
+                        unsigned char sha256[SHA256_BYTES], struct error *err) {
     gnutls_hash_hd_t hash;
     char *buffer = malloc(READ_BYTES);
     int result = buffer && gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
@@ -191,7 +191,7 @@ static int digest_path(const char *path, const atomic_bool *stop,
                        unsigned char sha256[SHA256_BYTES], struct error *err) {
     size_t size;
     int file = file_open(path, SIZE_MAX / 2, &size, err);
-    int result = file >= 0 ? digest_file(file, path, stop, sha256, err) : -1;
+    int result = file >= 0 ? folders_digest_file(file, path, stop, sha256, err) : -1;
     if (file >= 0)
         close(file);
     return result;
@@ -421,7 +421,7 @@ int installed_read(const char *folder, struct installed *out, struct error *err)
         return error_memory(err);
     const char *slash = strrchr(made.folder, '/');
     made.name = slash ? slash + 1 : made.folder;
-    made.origin = model_origin_read(folder);
+    made.origin = folders_read_origin(folder);
     counted = 0;
     nftw(folder, count_one, MOST_DEPTH, FTW_PHYS);
     made.bytes = counted;
@@ -443,7 +443,7 @@ int installed_list(const char *directory, struct installed_list *list, struct er
     struct name_list found = {0};
     struct error inner = {0};
     int result = 0;
-    if (model_folders_list(&found, directory, &inner) != 0 && inner.code == ERROR_MEMORY)
+    if (folders_list(&found, directory, &inner) != 0 && inner.code == ERROR_MEMORY)
         result = error_memory(err);
     for (size_t i = 0; result == 0 && i < found.count; i++) {
         struct installed model, *models;
@@ -522,7 +522,7 @@ int installed_remove(const char *directory, const char *name, char **removed, st
     else
         result = 0;
     if (made)
-        model_folder_delete(gone);
+        folders_delete_model(gone);
     installed_list_done(&list);
     return result;
 }

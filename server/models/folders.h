@@ -26,13 +26,13 @@ int installed_make(const char *folder, struct error *err);
 /* Adds the paths of the model folders in a directory, DIRECTORY/NAME, sorted by name: everything in
  * it that has a config.json and is not hidden. Returns -1 with ERROR_FILE (the directory cannot be
  * opened) or ERROR_MEMORY; some may have been added then. */
-int model_folders_list(struct name_list *list, const char *directory, struct error *err);
+int folders_list(struct name_list *list, const char *directory, struct error *err);
 
 /* Returns whether the directory has model folders. */
-bool model_folders_any(const char *directory);
+bool folders_any(const char *directory);
 
 /* Removes the folder and all that is in it. */
-void model_folder_delete(const char *folder);
+void folders_delete_model(const char *folder);
 
 /* ---- origin.json ---- */
 
@@ -48,7 +48,7 @@ struct model_origin {
 
 /* Strings that the file lacks, or all of them if there is no file that can be read, are "". Strings
  * that are too long are cut. */
-struct model_origin model_origin_read(const char *folder);
+struct model_origin folders_read_origin(const char *folder);
 
 /* ---- manifest.json ----
  *
@@ -61,8 +61,8 @@ struct model_origin model_origin_read(const char *folder);
 
 /* Computes the SHA-256 of an open file from its current position; path: for messages. Once *stop is
  * true it returns -1 without an error; NULL: never. Returns -1 with ERROR_FILE or ERROR_MEMORY. */
-int digest_file(int file, const char *path, const atomic_bool *stop,
-                unsigned char sha256[SHA256_BYTES], struct error *err);
+int folders_digest_file(int file, const char *path, const atomic_bool *stop,
+                        unsigned char sha256[SHA256_BYTES], struct error *err);
 /* Computes the SHA-256 of the folder's model.safetensors, in digits. Returns -1 with ERROR_FILE or
  * ERROR_MEMORY. */
 int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);

@@ -21,8 +21,8 @@ static int warm_up(const struct translator *translator, struct error *err) {
     arena_init(&arena, ARENA_BLOCK_BYTES);
     struct sentence *sentences, *done[1];
     size_t count;
-    int result = translator_prepare(translator, text, sizeof text - 1, false, &options, &arena,
-                                    &sentences, &count, err);
+    int result = sentence_prepare(translator, text, sizeof text - 1, false, &options, &arena,
+                                  &sentences, &count, err);
     struct batch *batch = result == 0 ? batch_create(translator, 1, err) : NULL;
     result = batch ? 0 : -1;
     for (size_t i = 0; batch && i < count; i++) {
@@ -143,12 +143,12 @@ bool loaded_model_used(const struct loaded_model *model) {
 
 /* ---- a model in service ---- */
 
-const char *model_state_name(enum model_state state) {
+const char *model_set_state_name(enum model_state state) {
     static const char *const names[MODEL_STATES] = {"cold", "loading", "ready", "failed"};
     return names[state];
 }
 
-void model_hide_folder(const char *folder, char *message) {
+void model_set_hide_folder(const char *folder, char *message) {
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/')
         length--;
@@ -183,7 +183,7 @@ struct served_model *served_model_read(const char *folder, bool broken,
         model->bytes =
             translator_card_bytes(model->card, loading->compute) +
             loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES); /* roughly */
-        model->origin = model_origin_read(model->folder);
+        model->origin = folders_read_origin(model->folder);
     } else if (broken && inner.code != ERROR_MEMORY) {
         const char *slash = strrchr(model->folder, '/');
         const char *name = slash && slash[1] ? slash + 1 : model->folder;
@@ -191,7 +191,7 @@ struct served_model *served_model_read(const char *folder, bool broken,
             .name = name, .source = "", .target = "", .task = "", .beam_size = 1};
         model->state = MODEL_FAILED;
         model->error = inner;
-        model_hide_folder(model->folder, model->error.message);
+        model_set_hide_folder(model->folder, model->error.message);
     } else {
         error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
         served_model_release(model);
@@ -204,9 +204,9 @@ struct served_model *served_model_read(const char *folder, bool broken,
     return NULL;
 }
 
-void model_delete_moved(char *path) {
+void model_set_delete_moved(char *path) {
     *strrchr(path, '/') = '\0';
-    model_folder_delete(path);
+    folders_delete_model(path);
 }
 
 struct served_model *served_model_acquire(struct served_model *model) {
@@ -220,7 +220,7 @@ void served_model_release(struct served_model *model) {
     loaded_model_release(model->loaded);
     translator_card_free(model->card);
     if (model->moved)
-        model_delete_moved(model->moved);
+        model_set_delete_moved(model->moved);
     free(model->moved);
     free(model->folder);
     free(model);

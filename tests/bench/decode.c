@@ -121,8 +121,8 @@ static void deal(struct worker *workers, const struct lines *lines, const struct
         struct sentence *list;
         size_t count;
         struct error err = {0};
-        if (translator_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false,
-                               &options, arena, &list, &count, &err) != 0)
+        if (sentence_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false,
+                             &options, arena, &list, &count, &err) != 0)
             die(err.message);
         if (count == 0) /* blank */
             continue;

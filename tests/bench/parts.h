@@ -11,7 +11,7 @@ enum part {
     PART_ATTENTION, /* attention_run: query, scores, softmax, context; heads_look */
     PART_OUTPUT,    /* output_run */
     PART_SEARCH,    /* search_advance */
-    PART_PRODUCTS,  /* linears_apply, linear_apply_twice, linear_look_up_rows: within all of the
+    PART_PRODUCTS,  /* linear_apply_all, linear_apply_twice, linear_look_up_rows: within all of the
                        above */
     PART_COUNT
 };

@@ -20,7 +20,7 @@ static size_t count_times(const char *text, size_t length, bool vtt) {
     size_t count = 0;
     if (expressions[vtt].re_nsub == 0)
         FUZZ_CHECK(regcomp(&expressions[vtt], patterns[vtt], REG_EXTENDED) == 0);
-    while (line_next(&line, text + length)) {
+    while (lines_next(&line, text + length)) {
         char start[256] = "";
         size_t bytes = (size_t)(line.end - line.begin);
         memcpy(start, line.begin, bytes < sizeof start ? bytes : sizeof start - 1);

@@ -8,8 +8,8 @@
 static void check_file(const struct glossary_list *list) {
     struct glossary_list again = {0};
     size_t length;
-    char *text = glossary_file_write(list, &length);
-    FUZZ_CHECK(text && glossary_file_read(text, length, &again, NULL) == 0 &&
+    char *text = glossaries_write_file(list, &length);
+    FUZZ_CHECK(text && glossaries_read_file(text, length, &again, NULL) == 0 &&
                again.count == list->count);
     for (size_t i = 0; i < list->count; i++) {
         const struct lexicon *one = &list->all[i]->lexicon, *other = &again.all[i]->lexicon;
@@ -19,7 +19,7 @@ static void check_file(const struct glossary_list *list) {
             FUZZ_CHECK(strcmp(one->entries[j].source, other->entries[j].source) == 0 &&
                        strcmp(one->entries[j].target, other->entries[j].target) == 0);
     }
-    glossary_list_done(&again);
+    glossaries_list_done(&again);
     free(text);
 }
 
@@ -41,9 +41,9 @@ static void try_entries(const char *text, size_t length, enum glossary_format fo
     if (!glossary)
         return;
     check_lookup(&glossary->lexicon);
-    if (glossary_list_add(&list, glossary, NULL) == 0)
+    if (glossaries_list_add(&list, glossary, NULL) == 0)
         check_file(&list);
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -54,9 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (data[0] % 3 < 2) {
         try_entries(text, size - 1, data[0] % 3 == 0 ? GLOSSARY_TSV : GLOSSARY_CSV);
     } else {
-        if (glossary_file_read(text, size - 1, &list, NULL) == 0)
+        if (glossaries_read_file(text, size - 1, &list, NULL) == 0)
             check_file(&list);
-        glossary_list_done(&list);
+        glossaries_list_done(&list);
     }
     return 0;
 }

@@ -109,12 +109,12 @@ static void mend(uint8_t *file, size_t size) {
         return;
     memcpy(&header, file, sizeof header);
     header.bytes = size;
-    uint64_t sum = checksum(0, &header, offsetof(struct panels_header, sum));
+    uint64_t sum = file_checksum(0, &header, offsetof(struct panels_header, sum));
     size_t room = size - sizeof header;
     struct panels_entry *entries = malloc(room + 1);
     memcpy(entries, file + sizeof header, room);
     if (header.entries <= room / sizeof *entries)
-        header.sum = checksum(sum, entries, header.entries * sizeof *entries);
+        header.sum = file_checksum(sum, entries, header.entries * sizeof *entries);
     free(entries);
     memcpy(file, &header, sizeof header);
 }

@@ -36,9 +36,9 @@ static void try_expression(const char *text) {
     int order, opposite;
     struct error error = {0};
     const char *other = strchr(text, ' ');
-    FUZZ_CHECK(record_filter(text, &records_released, &applies, &error) == 0 || error.message[0]);
-    if (other && record_versions(text, other + 1, &order))
-        FUZZ_CHECK(record_versions(other + 1, text, &opposite) && (order > 0) == (opposite < 0));
+    FUZZ_CHECK(records_filter(text, &records_released, &applies, &error) == 0 || error.message[0]);
+    if (other && records_versions(text, other + 1, &order))
+        FUZZ_CHECK(records_versions(other + 1, text, &opposite) && (order > 0) == (opposite < 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -52,7 +52,7 @@ void models_ask(const char *body, long status) {
     reply_done(&reply);
 }
 
-json_t *models_find(const json_t *root, const char *name) {
+json_t *shipped_find_downloaded(const json_t *root, const char *name) {
     size_t i;
     json_t *model;
     json_array_foreach(json_at(root, "models"), i, model) {

@@ -25,6 +25,6 @@ void models_add(const char *name, const char *source, const char *target);
 void models_translate(const char *body, long status, struct reply *reply);
 void models_ask(const char *body, long status);
 /* The one of GET /models with this name, NULL if there is none. */
-json_t *models_find(const json_t *root, const char *name);
+json_t *shipped_find_downloaded(const json_t *root, const char *name);
 
 #endif

@@ -15,8 +15,8 @@
 static void check_state(const char *name, const char *state) {
     struct reply reply;
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
-    ck_assert_ptr_nonnull(models_find(reply.json, name));
-    ck_assert_str_eq(text_at(models_find(reply.json, name), "state"), state);
+    ck_assert_ptr_nonnull(shipped_find_downloaded(reply.json, name));
+    ck_assert_str_eq(text_at(shipped_find_downloaded(reply.json, name), "state"), state);
     reply_done(&reply);
 }
 
@@ -26,7 +26,7 @@ static void await_state(const char *name, const char *state, struct flight *flig
         reply_done(&reply);
         flight_move(flight);
         client_send(&models_served, &(struct call){.path = "/models"}, &reply);
-    } while (strcmp(text_at(models_find(reply.json, name), "state"), state) != 0);
+    } while (strcmp(text_at(shipped_find_downloaded(reply.json, name), "state"), state) != 0);
     reply_done(&reply);
 }
 
@@ -183,8 +183,8 @@ START_TEST(what_does_not_load_is_told) {
     reply_done(&reply);
     check_state("b", "failed");
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
-    ck_assert_ptr_null(
-        json_object_get(models_find(reply.json, "b"), "reason")); /* it is for administrators */
+    ck_assert_ptr_null(json_object_get(shipped_find_downloaded(reply.json, "b"),
+                                       "reason")); /* it is for administrators */
     ck_assert_ptr_null(strstr(reply.body, models_directory));
     reply_done(&reply);
     ck_assert_double_eq(metric(&models_served, FAILURES), 1);
@@ -207,7 +207,7 @@ static void check_reason(const char *name, const char *reason) {
     struct reply reply;
     const struct daemon door = daemon_at(&models_served, "unix:" ADMIN_SOCKET);
     client_send(&door, &(struct call){.path = "/models"}, &reply);
-    const json_t *model = models_find(reply.json, name);
+    const json_t *model = shipped_find_downloaded(reply.json, name);
     ck_assert_str_eq(text_at(model, "state"), "failed");
     ck_assert_ptr_nonnull(strstr(text_at(model, "reason"), reason));
     reply_done(&reply);
@@ -251,8 +251,8 @@ START_TEST(the_right_files_are_told) {
     models_ask(TRANSLATE("a"), 200);
     models_ask(TRANSLATE("b"), 200);
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
-    ck_assert_str_eq(text_at(models_find(reply.json, "a"), "integrity"), "checked");
-    ck_assert_str_eq(text_at(models_find(reply.json, "b"), "integrity"), "unlisted");
+    ck_assert_str_eq(text_at(shipped_find_downloaded(reply.json, "a"), "integrity"), "checked");
+    ck_assert_str_eq(text_at(shipped_find_downloaded(reply.json, "b"), "integrity"), "unlisted");
     reply_done(&reply);
 }
 END_TEST

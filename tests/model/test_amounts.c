@@ -27,14 +27,14 @@ static struct sentence *prepare(const char *text, const struct search_options *o
     struct glossary glossary;
     struct guard guard = {0};
     struct translator_text whole = {.text = text, .length = strlen(text)};
-    ck_assert_int_eq(guard_find(&guard, translator_notations(translator, false), text, whole.length,
+    ck_assert_int_eq(guard_find(&guard, sentence_notations(translator, false), text, whole.length,
                                 &arena, &whole.held, &err),
                      0);
     ck_assert_int_eq(
-        translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
+        sentence_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
     ck_assert_uint_eq(count, 1);
     glossary_init(&glossary, NULL, &arena);
-    ck_assert_int_eq(translator_constrain(sentences, &glossary, &err), 0);
+    ck_assert_int_eq(glossary_constrain(sentences, &glossary, &err), 0);
     return sentences;
 }
 
@@ -51,8 +51,8 @@ static void decode(struct sentence *sentence) {
 
 static const char *render(const struct sentence *sentence) {
     struct rendering rendering;
-    ck_assert_int_eq(
-        translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, &err), 0);
+    ck_assert_int_eq(rendering_make(sentence, &sentence->hypotheses[0], &arena, &rendering, &err),
+                     0);
     return rendering.text;
 }
 
@@ -150,8 +150,8 @@ START_TEST(all_signs_are_put_in_order) {
             correction_choose(sentence, second);
         }
         const char *translation = render(sentence);
-        ck_assert_int_eq(check_whole("en", "fr", texts[i], strlen(texts[i]), translation,
-                                     strlen(translation), &arena, &differences),
+        ck_assert_int_eq(correction_check_whole("en", "fr", texts[i], strlen(texts[i]), translation,
+                                                strlen(translation), &arena, &differences),
                          0);
         ck_assert_msg(differences.source_count + differences.target_count == 0, "%s", translation);
         sentence_done(sentence);

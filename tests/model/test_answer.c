@@ -187,7 +187,7 @@ static void attend(struct sentence *sentence, size_t step, const float *row) {
     double weights[64];
     for (size_t j = 0; j < sentence->length; j++)
         weights[j] = 3 * (double)row[j];
-    ck_assert_int_eq(translator_attend(sentence, step, weights, sentence->length, NULL), 0);
+    ck_assert_int_eq(sentence_attend(sentence, step, weights, sentence->length, NULL), 0);
 }
 
 /* The model's own rows, given, change nothing; all weight on one token is what the step then looks

@@ -90,9 +90,9 @@ static struct sentence *prepare_nth(size_t i) {
         (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11, .stream = i};
     sentence->options.max_steps = 60;
     if (given)
-        ck_assert_int_eq((forced ? translator_force : translator_begin_with)(sentence, given,
-                                                                             strlen(given), NULL),
-                         0);
+        ck_assert_int_eq(
+            (forced ? sentence_force : sentence_begin_with)(sentence, given, strlen(given), NULL),
+            0);
     return sentence;
 }
 
@@ -241,7 +241,7 @@ START_TEST(listed_mixed_equals_alone) {
 }
 END_TEST
 
-static bool is_listed(const struct target_ids *targets, int token) {
+static bool records_is_listed(const struct target_ids *targets, int token) {
     for (size_t i = 0; i < targets->count; i++)
         if (targets->ids[i] == token)
             return true;
@@ -272,7 +272,7 @@ START_TEST(only_listed_tokens_come_out) {
         ck_assert_uint_lt(targets.count, 2 * sentence->length + 2);
         for (size_t h = 0; h < sentence->count; h++)
             for (size_t t = 0; t < sentence->hypotheses[h].length; t++) {
-                ck_assert(is_listed(&targets, sentence->hypotheses[h].tokens[t]));
+                ck_assert(records_is_listed(&targets, sentence->hypotheses[h].tokens[t]));
                 ck_assert_float_lt(sentence->hypotheses[h].entropies[t],
                                    logf((float)targets.count) + 1e-5f);
             }
@@ -354,8 +354,8 @@ START_TEST(phrases_join_the_list) {
         const struct hypothesis *h = sentence->hypotheses;
         bool met = false;
         for (size_t t = 0; t < h->length; t++) {
-            ck_assert(is_listed(&targets, h->tokens[t]) ||
-                      is_listed(&(struct target_ids){added, 5}, h->tokens[t]));
+            ck_assert(records_is_listed(&targets, h->tokens[t]) ||
+                      records_is_listed(&(struct target_ids){added, 5}, h->tokens[t]));
             met = met || (t + 3 <= h->length &&
                           memcmp(h->tokens + t, phrase.tokens, 3 * sizeof *h->tokens) == 0);
         }

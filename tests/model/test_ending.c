@@ -65,7 +65,7 @@ static void make(const char *source, const char *target, size_t which) {
 static const char *render(size_t which) {
     struct rendering rendering;
     ck_assert_int_eq(
-        translator_render(&made.sentence, &made.hypotheses[which], &arena, &rendering, &err), 0);
+        rendering_make(&made.sentence, &made.hypotheses[which], &arena, &rendering, &err), 0);
     return rendering.text;
 }
 

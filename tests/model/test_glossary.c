@@ -91,13 +91,13 @@ static void prepare(const struct translator *t, size_t i, struct arena *arena,
                                      .length_penalty = 1,
                                      .max_rows = 12};
     size_t count;
-    ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena,
-                                        sentence, &count, NULL),
+    ck_assert_int_eq(sentence_prepare(t, company[i], strlen(company[i]), true, &options, arena,
+                                      sentence, &count, NULL),
                      0);
     ck_assert_uint_eq(count, 1);
     struct glossary phrases;
     make(&phrases, own, 2, arena);
-    ck_assert_int_eq(translator_constrain(*sentence, &phrases, NULL), 0);
+    ck_assert_int_eq(glossary_constrain(*sentence, &phrases, NULL), 0);
 }
 
 /* Their texts and scores. */
@@ -115,7 +115,7 @@ static void decode(const struct translator *t, size_t first, size_t end, char ou
         struct rendering rendering;
         ck_assert_uint_eq(sentences[i]->count, 1);
         ck_assert_int_eq(
-            translator_render(sentences[i], sentences[i]->hypotheses, &arena, &rendering, NULL), 0);
+            rendering_make(sentences[i], sentences[i]->hypotheses, &arena, &rendering, NULL), 0);
         snprintf(out[i], 160, "%s %a", rendering.text, sentences[i]->hypotheses->score);
         sentence_done(sentences[i]);
     }
@@ -149,7 +149,7 @@ START_TEST(what_a_sentence_is_made_to_hold) {
     prepare(t, 1, &arena, &sentence);
     ck_assert_uint_eq(sentence->options.phrases.list[0].length, 1);
     ck_assert_uint_eq(sentence->unknown, 0);
-    ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
+    ck_assert_str_eq(rendering_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
                      "\xe2\x96\x81{name}");
     sentence_done(sentence);
     prepare(t, 2, &arena, &sentence);
@@ -172,10 +172,9 @@ static int constrain(const struct translator *t, const char *text, struct glossa
         .strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
     int result = 0;
     ck_assert_int_eq(
-        translator_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL),
-        0);
+        sentence_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL), 0);
     for (size_t i = 0; i < *count && result == 0; i++)
-        result = translator_constrain(&(*sentences)[i], phrases, err);
+        result = glossary_constrain(&(*sentences)[i], phrases, err);
     return result;
 }
 
@@ -200,8 +199,8 @@ START_TEST(entries_are_read_once) {
     ck_assert_uint_eq(second->count, 2);
     ck_assert_ptr_eq(first->list[0].tokens, first->list[2].tokens);
     ck_assert_ptr_eq(first->list[0].tokens, second->list[1].tokens);
-    ck_assert_ptr_eq(translator_piece(&sentences[0], first->list[1].tokens[0]),
-                     translator_piece(&sentences[1], second->list[0].tokens[0]));
+    ck_assert_ptr_eq(rendering_piece(&sentences[0], first->list[1].tokens[0]),
+                     rendering_piece(&sentences[1], second->list[0].tokens[0]));
     for (size_t i = 0; i < count; i++)
         sentence_done(&sentences[i]);
     arena_done(&arena);
@@ -225,15 +224,14 @@ START_TEST(terms_are_hidden) {
     make(&phrases, own, 2, &arena);
     for (int hides = 0; hides < 2; hides++) {
         phrases.hides = hides;
-        ck_assert_int_eq(
-            translator_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL), 0);
-        ck_assert_int_eq(translator_constrain(sentence, &phrases, NULL), 0);
+        ck_assert_int_eq(sentence_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL),
+                         0);
+        ck_assert_int_eq(glossary_constrain(sentence, &phrases, NULL), 0);
         ids[hides][0] = sentence->tokens[1].id;
         ids[hides][1] = sentence->tokens[3].id;
         if (hides)
-            ck_assert_str_eq(
-                translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
-                "\xe2\x96\x81gamin");
+            ck_assert_str_eq(rendering_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
+                             "\xe2\x96\x81gamin");
         sentence_done(sentence);
     }
     ck_assert_int_ne(ids[0][0], ids[1][0]);

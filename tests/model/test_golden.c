@@ -566,8 +566,8 @@ START_TEST(texts_equal_python) {
                      *want = json_object_get(json_object_get(sentence, "greedy"), "text");
         struct sentence *list;
         int ids[64];
-        ck_assert_int_eq(translator_prepare(t, json_string_value(text), json_string_length(text),
-                                            false, &options, &arena, &list, &count, NULL),
+        ck_assert_int_eq(sentence_prepare(t, json_string_value(text), json_string_length(text),
+                                          false, &options, &arena, &list, &count, NULL),
                          0);
         ck_assert_uint_eq(count, 1);
         ck_assert_uint_eq(list->length, read_ids(json_object_get(sentence, "source"), ids, 64));
@@ -576,8 +576,7 @@ START_TEST(texts_equal_python) {
         list->replace_unknowns = true;
         decode(current.batch, list, 1, 1);
         struct rendering rendering;
-        ck_assert_int_eq(translator_render(list, &list->hypotheses[0], &arena, &rendering, NULL),
-                         0);
+        ck_assert_int_eq(rendering_make(list, &list->hypotheses[0], &arena, &rendering, NULL), 0);
         ck_assert_str_eq(rendering.text, json_string_value(want));
         sentence_done(list);
     }

@@ -235,7 +235,7 @@ START_TEST(forced_looks_are_all_heads) {
     struct sentence *free = decoded(prepare(texts[2], &searches[0])),
                     *forced = prepare(texts[2], &searches[0]);
     double weights[64] = {[1] = 3, [2] = 1};
-    ck_assert_int_eq(translator_attend(forced, 1, weights, forced->length, NULL), 0);
+    ck_assert_int_eq(sentence_attend(forced, 1, weights, forced->length, NULL), 0);
     decoded(forced);
     const struct look_set *set = &forced->looks->parts[LOOKS_CROSS];
     ck_assert_uint_ge(set->layers * set->heads, 4);

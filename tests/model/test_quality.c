@@ -112,9 +112,9 @@ START_TEST(as_python_has_it) {
     struct quality found;
     ck_assert_int_eq(tokenizer_end(translator->target),
                      (int)json_integer_value(json_object_get(json, "end")));
-    ck_assert_int_eq(translator_quality(&sentence, &hypothesis,
-                                        read_ranges(json_object_get(json, "ranges")), words, &arena,
-                                        &found, NULL),
+    ck_assert_int_eq(rendering_quality(&sentence, &hypothesis,
+                                       read_ranges(json_object_get(json, "ranges")), words, &arena,
+                                       &found, NULL),
                      0);
     ck_assert_double_eq_tol((double)found.sentence,
                             json_number_value(json_object_get(wanted, "sentence")), TOLERANCE);
@@ -137,7 +137,7 @@ START_TEST(without_attention) {
                            .alternatives = alternatives};
     struct sentence sentence = {.translator = translator, .length = 4};
     struct quality found;
-    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);
     const struct quality_regression *r = &translator->quality->words;
     float sum = r->weights[QUALITY_LOG_PROB] * -0.5f + r->weights[QUALITY_ENTROPY] * 0.25f +
                 r->weights[QUALITY_GAP] * 1.5f;
@@ -169,18 +169,18 @@ START_TEST(doubt) {
         tokens, 5, .ended = true, .log_probs = log_probs, .attention = rows, .alignment = rows};
     struct sentence sentence = {.translator = translator, .length = 4, .copies = &copies};
     struct doubt found;
-    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_doubts(&sentence, &h, &arena, &found, NULL), 0);
     ck_assert(found.doubtful);
     ck_assert_double_eq_tol(found.estimate, exp((-50.5 - 2) / 2), TOLERANCE);
     ck_assert_uint_eq(found.word_count, 2);
     ck_assert_uint_eq(found.words[0].begin, 0);
     ck_assert_uint_lt(found.words[0].end, found.words[1].begin);
     log_probs[1] = 0; /* now the words have -0.5, -2 and -0.25 */
-    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_doubts(&sentence, &h, &arena, &found, NULL), 0);
     ck_assert(!found.doubtful);
     ck_assert_double_eq_tol(found.estimate, exp(-1.25), TOLERANCE);
     h.length = 0;
-    ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_doubts(&sentence, &h, &arena, &found, NULL), 0);
     ck_assert(!found.doubtful); /* of nothing nothing is known */
 }
 END_TEST
@@ -204,11 +204,11 @@ START_TEST(doubt_of_long_translations) {
     for (size_t i = 0; i < 2; i++) {
         translator->config.limits.doubt = limits[i];
         h.length = MANY;
-        ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+        ck_assert_int_eq(rendering_doubts(&sentence, &h, &arena, &found, NULL), 0);
         ck_assert_int_eq(found.doubtful, i == 0);
         ck_assert_uint_eq(found.word_count, i == 0 ? 6 : 0); /* three fifths */
         h.length = FEW;
-        ck_assert_int_eq(translator_doubts(&sentence, &h, &arena, &found, NULL), 0);
+        ck_assert_int_eq(rendering_doubts(&sentence, &h, &arena, &found, NULL), 0);
         ck_assert(found.doubtful);
     }
 }
@@ -224,7 +224,7 @@ START_TEST(of_log_probabilities_alone) {
     struct quality found;
     *translator->quality =
         (struct quality_weights){.log_probs_alone = true, .log_probs = {{1, 0.5f, -0.25f, 2}, 3}};
-    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 3, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 3, &arena, &found, NULL), 0);
     double first = 1 / (1 + exp(-(-1.0 + 0.5 * -1.5 - 0.25 * 2 + 2 * -0.75 + 3))),
            second = 1 / (1 + exp(-(-0.25 + 0.5 * -0.25 - 0.25 * 1 + 2 * -0.75 + 3)));
     ck_assert_double_eq_tol((double)found.words[0], first, TOLERANCE);
@@ -232,7 +232,7 @@ START_TEST(of_log_probabilities_alone) {
     ck_assert_double_eq_tol((double)found.words[2], second, TOLERANCE);
     ck_assert_double_eq_tol((double)found.sentence, sqrt(first * second), TOLERANCE);
     h.length = 0;
-    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 0, &arena, &found, NULL), 0);
+    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 0, &arena, &found, NULL), 0);
     ck_assert_float_eq(found.sentence, 0);
 }
 END_TEST

@@ -29,10 +29,9 @@ static struct sentence *prepare(const char *text) {
 static struct rendering translate(struct sentence *sentence, const char *given) {
     struct rendering rendering;
     if (given)
-        ck_assert_int_eq(translator_force(sentence, given, strlen(given), NULL), 0);
+        ck_assert_int_eq(sentence_force(sentence, given, strlen(given), NULL), 0);
     model_decode(translator, &sentence, 1);
-    ck_assert_int_eq(translator_render(sentence, sentence->hypotheses, &arena, &rendering, NULL),
-                     0);
+    ck_assert_int_eq(rendering_make(sentence, sentence->hypotheses, &arena, &rendering, NULL), 0);
     return rendering;
 }
 
@@ -57,7 +56,7 @@ static struct rendering render_unknowns(struct sentence *sentence, size_t length
     struct rendering rendering;
     struct hypothesis hypothesis = {
         .tokens = unknown, .length = length, .attention = attention, .alignment = attention};
-    ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &hypothesis, &arena, &rendering, NULL), 0);
     return rendering;
 }
 

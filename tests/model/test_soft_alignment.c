@@ -198,8 +198,8 @@ START_TEST(given_steps_are_read) {
                     *begun = prepare(texts[2], &ways[0]), *looking = prepare(texts[2], &ways[0]);
     const double weights[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
                               0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    ck_assert_int_eq(translator_begin_with(begun, "Tom ", 4, NULL), 0);
-    ck_assert_int_eq(translator_attend(looking, 0, weights, looking->length, NULL), 0);
+    ck_assert_int_eq(sentence_begin_with(begun, "Tom ", 4, NULL), 0);
+    ck_assert_int_eq(sentence_attend(looking, 0, weights, looking->length, NULL), 0);
     model_decode(translator, (struct sentence *[]){begun, looking}, 2);
     check_forced(begun, texts[2]);
     for (size_t i = 0; i < 2;
@@ -283,7 +283,7 @@ START_TEST(placeholders_align_with_themselves) {
     struct glossary glossary;
     struct sentence *sentence = prepare(text, &ways[1]);
     glossary_init(&glossary, NULL, &arena);
-    ck_assert_int_eq(translator_constrain(sentence, &glossary, NULL), 0);
+    ck_assert_int_eq(glossary_constrain(sentence, &glossary, NULL), 0);
     decoded(sentence);
     size_t found = 0, at = 0;
     while (sentence->tokens[at].begin != 6)
@@ -291,7 +291,7 @@ START_TEST(placeholders_align_with_themselves) {
     for (size_t h = 0; h < sentence->count; h++) {
         const struct hypothesis *best = &sentence->hypotheses[h];
         for (size_t i = 0; i < best->length; i++) {
-            if (!strstr(translator_piece(sentence, best->tokens[i]), "{name}"))
+            if (!strstr(rendering_piece(sentence, best->tokens[i]), "{name}"))
                 continue;
             ck_assert(best->alignment[i][at] == 1 && best->alignment[i][at + 1] == 0);
             found++;
@@ -322,10 +322,10 @@ START_TEST(unknowns_are_replaced_by_alignment) {
         .tokens = &unknown, .length = 1, .attention = &attention, .alignment = &alignment};
     struct rendering rendering;
     sentence->replace_unknowns = true;
-    ck_assert_int_eq(translator_render(sentence, &h, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &h, &arena, &rendering, NULL), 0);
     ck_assert_str_eq(rendering.text, "\xE2\x98\x83");
     sentence->unknown = 0;
-    ck_assert_int_eq(translator_render(sentence, &h, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &h, &arena, &rendering, NULL), 0);
     ck_assert_str_ne(rendering.text, "\xE2\x98\x83");
     sentence_done(sentence);
 }

@@ -32,8 +32,8 @@ static void teardown(void) {
 static size_t prepare(const char *text, bool split, struct sentence **sentences) {
     size_t count;
     struct error err = {0};
-    ck_assert_msg(translator_prepare(translator, text, strlen(text), split, &greedy, &arena,
-                                     sentences, &count, &err) == 0,
+    ck_assert_msg(sentence_prepare(translator, text, strlen(text), split, &greedy, &arena,
+                                   sentences, &count, &err) == 0,
                   "%s", err.message);
     return count;
 }
@@ -109,7 +109,7 @@ START_TEST(layout_is_not_read) {
         struct sentence *list;
         size_t count;
         ck_assert_int_eq(
-            translator_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
+            sentence_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
         ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
         ck_assert_uint_eq(list[0].source.begin, verbatim ? 0 : 3);
         for (size_t i = 0; i < count && !verbatim; i++) {
@@ -148,8 +148,8 @@ START_TEST(long_text_is_wrapped_or_refused) {
     }
     end_all(list, count);
     struct error err = {0};
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena,
-                                        &list, &count, &err),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &greedy, &arena, &list,
+                                      &count, &err),
                      -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
 }
@@ -161,7 +161,7 @@ START_TEST(min_length_lifts_the_default_limit) {
     size_t count;
     options.min_length = 100;
     ck_assert_int_eq(
-        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(list->options.max_length, 100);
     end_all(list, count);
@@ -172,12 +172,12 @@ START_TEST(a_target_is_scored) {
     static const char target[] = "Tom est ici.";
     struct sentence *list;
     ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
-    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
+    ck_assert_int_eq(sentence_force(list, target, strlen(target), NULL), 0);
     model_decode(translator, &list, 1);
     const struct hypothesis *h = list->hypotheses;
     struct rendering rendering;
     ck_assert(h->ended);
-    ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(list, h, &arena, &rendering, NULL), 0);
     ck_assert_str_eq(rendering.text, target);
     ck_assert_uint_eq(rendering.tokens[h->length - 1].end, strlen(target));
     double sum = 0;
@@ -194,7 +194,7 @@ START_TEST(an_endless_target_is_refused) {
     struct sentence *list;
     struct error err = {0};
     ck_assert_uint_eq(prepare("I", false, &list), 1);
-    ck_assert_int_eq(translator_force(list, target, sizeof target - 1, &err), -1);
+    ck_assert_int_eq(sentence_force(list, target, sizeof target - 1, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     sentence_done(list);
 }
@@ -208,10 +208,10 @@ START_TEST(a_prefix_is_printed_as_given) {
         struct sentence *list;
         struct rendering rendering;
         ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
-        ck_assert_int_eq(translator_begin_with(list, prefixes[i], strlen(prefixes[i]), NULL), 0);
+        ck_assert_int_eq(sentence_begin_with(list, prefixes[i], strlen(prefixes[i]), NULL), 0);
         model_decode(translator, &list, 1);
         const struct hypothesis *h = list->hypotheses;
-        ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
+        ck_assert_int_eq(rendering_make(list, h, &arena, &rendering, NULL), 0);
         ck_assert_int_eq(strncmp(rendering.text, prefixes[i], strlen(prefixes[i])), 0);
         size_t at = 0, given = list->options.prefix_length;
         ck_assert_uint_ge(h->length, given);
@@ -236,14 +236,14 @@ START_TEST(a_prefix_needs_room) {
     for (int i = 0; i < 60; i++)
         strcat(text, "Tom ");
     ck_assert_int_eq(
-        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
-    ck_assert_int_eq(translator_begin_with(list, text, strlen(text), NULL), 0);
+        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(sentence_begin_with(list, text, strlen(text), NULL), 0);
     ck_assert_uint_eq(list->options.max_length, list->options.prefix_length + 1);
     end_all(list, count);
     options.max_length = 3;
     ck_assert_int_eq(
-        translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
-    ck_assert_int_eq(translator_begin_with(list, text, strlen(text), &err), -1);
+        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(sentence_begin_with(list, text, strlen(text), &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "max_length is 3"));
     end_all(list, count);
@@ -255,8 +255,8 @@ START_TEST(forced_attention_has_a_weight_for_each_token) {
     struct error err = {0};
     struct sentence *list;
     ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
-    ck_assert_int_eq(translator_attend(list, 2, weights, list->length, NULL), 0);
-    ck_assert_int_eq(translator_attend(list, 3, weights, list->length + 1, &err), -1);
+    ck_assert_int_eq(sentence_attend(list, 2, weights, list->length, NULL), 0);
+    ck_assert_int_eq(sentence_attend(list, 3, weights, list->length + 1, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     sentence_done(list);
 }
@@ -325,7 +325,7 @@ static double score_with(const char *compute) {
     translator = open_with(compute);
     ck_assert_str_eq(translator_info(translator).compute, compute);
     ck_assert_uint_eq(prepare(source, false, &list), 1);
-    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
+    ck_assert_int_eq(sentence_force(list, target, strlen(target), NULL), 0);
     model_decode(translator, &list, 1);
     double log_prob = list->hypotheses->log_prob;
     sentence_done(list);

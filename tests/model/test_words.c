@@ -22,7 +22,7 @@ static struct span *cut(enum word_kind kind, const char *text, size_t *count) {
     struct span *words;
     struct error err = {0};
     ck_assert_msg(
-        translator_words(translator, kind, text, strlen(text), &arena, &words, count, &err) == 0,
+        rendering_words(translator, kind, text, strlen(text), &arena, &words, count, &err) == 0,
         "%s", err.message);
     return words;
 }
@@ -84,7 +84,7 @@ static void check_tokens(const char *text, const struct token *tokens, size_t co
     struct word_range ranges[16];
     size_t words;
     struct span *spans = cut(WORDS_UNICODE, text, &words);
-    words_of_tokens(text, tokens, count, spans, words, ranges);
+    rendering_words_of_tokens(text, tokens, count, spans, words, ranges);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_eq(ranges[i].first, expected[i].first);
         ck_assert_uint_eq(ranges[i].end, expected[i].end);
@@ -123,13 +123,13 @@ START_TEST(real_tokens_cover_all_words) {
     size_t count, words, after = 0;
     struct word_range ranges[64];
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena,
-                                        &sentence, &count, NULL),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &options, &arena,
+                                      &sentence, &count, NULL),
                      0);
     const char *own = text + sentence->source.begin;
     struct span *spans = cut(WORDS_UNICODE, own, &words);
     ck_assert(count == 1 && sentence->length <= 64);
-    words_of_tokens(own, sentence->tokens, sentence->length, spans, words, ranges);
+    rendering_words_of_tokens(own, sentence->tokens, sentence->length, spans, words, ranges);
     for (size_t i = 0; i < sentence->length; i++) {
         bool end = sentence->tokens[i].begin == strlen(own);
         ck_assert(end ? ranges[i].first == words && ranges[i].end == words

@@ -631,7 +631,7 @@ START_TEST(distances) {
                 {"kitten", "sitting", 3},
                 {"ca", "abc", 3}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_uint_eq(suggest_distance(rows[i].a, rows[i].b), rows[i].distance);
+        ck_assert_uint_eq(option_distance(rows[i].a, rows[i].b), rows[i].distance);
 }
 END_TEST
 

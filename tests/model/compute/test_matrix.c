@@ -121,7 +121,7 @@ START_TEST(relu_raises_the_product) {
         for (size_t rows = 1; rows <= MOST; rows++) {
             const float *first = x + (MOST - rows) * IN;
             linear_apply(&linear, first, IN, rows, y, OUT);
-            linears_apply(
+            linear_apply_all(
                 &(struct linear_output){.linear = &linear, .y = raised, .ldy = OUT, .relu = true},
                 1, first, IN, rows);
             for (size_t i = 0; i < rows * OUT; i++) {
@@ -181,9 +181,9 @@ START_TEST(linears_of_the_same_rows_give_what_each_gives) {
             }
             for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
                 size_t rows = row_counts[n];
-                linears_apply(outputs, LINEAR_OUTPUTS, x, IN, rows);
+                linear_apply_all(outputs, LINEAR_OUTPUTS, x, IN, rows);
                 for (size_t i = 0; i < LINEAR_OUTPUTS; i++) {
-                    linears_apply(
+                    linear_apply_all(
                         &(struct linear_output){
                             .linear = &linears[i], .y = alone, .ldy = OUT, .relu = i == 1},
                         1, x, IN, rows);
@@ -226,7 +226,7 @@ START_TEST(two_linears_in_a_row_give_what_each_gives) {
                     make_scaled(&outer, &backend, OUT, middles[m], input_scales[s % 2])};
                 for (size_t n = 0; n < sizeof row_counts / sizeof *row_counts; n++) {
                     size_t rows = row_counts[n];
-                    linears_apply(
+                    linear_apply_all(
                         &(struct linear_output){
                             .linear = &inner, .y = wide, .ldy = middles[m], .relu = true},
                         1, x, IN, rows);

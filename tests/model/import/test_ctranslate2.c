@@ -259,11 +259,11 @@ static double scored(const struct translator *t, const char *text, const char *t
     struct sentence *sentences, *done[1];
     size_t count;
     struct batch *batch = batch_create(t, 1, &err);
-    ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, &arena, &sentences,
-                                        &count, &err),
-                     0);
+    ck_assert_int_eq(
+        sentence_prepare(t, text, strlen(text), false, &options, &arena, &sentences, &count, &err),
+        0);
     ck_assert_uint_eq(count, 1);
-    ck_assert_int_eq(translator_force(sentences, target, strlen(target), &err), 0);
+    ck_assert_int_eq(sentence_force(sentences, target, strlen(target), &err), 0);
     batch_admit(batch, &(struct sentence *){sentences}, 1);
     size_t steps = 0;
     while (batch_step(batch, done) == 0)
@@ -558,8 +558,8 @@ static struct sentence *between(const struct translator *t, const char *text, co
     size_t count, steps = 0;
     struct batch *batch = batch_create(t, 3, &err);
     ck_assert_int_eq(
-        translator_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
-    ck_assert_msg(translator_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
+        sentence_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
+    ck_assert_msg(sentence_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
     (*list)->wants_looks = looks;
     batch_admit(batch, &(struct sentence *){*list}, 1);
     while (batch_step(batch, done) == 0)
@@ -618,7 +618,7 @@ START_TEST(models_of_many_languages) {
             seen += (double)row[c];
         ck_assert(seen > 0 && seen < 1);
     }
-    expect(translator_choose_languages(lists[0], "en", "es", &err),
+    expect(sentence_choose_languages(lists[0], "en", "es", &err),
            "model \"m\" has no language \"es\"");
     for (size_t i = 0; i < 3; i++)
         sentence_done(lists[i]);

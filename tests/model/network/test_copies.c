@@ -246,8 +246,8 @@ static struct sentence *prepare(const char *text) {
         .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     struct sentence *sentence;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena,
-                                        &sentence, &count, NULL),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &greedy, &arena,
+                                      &sentence, &count, NULL),
                      0);
     ck_assert_uint_eq(count, 1);
     return sentence;
@@ -280,7 +280,7 @@ START_TEST(copies_are_printed_as_words) {
     const struct hypothesis hypothesis = {.tokens = tokens, .length = 3};
     static const size_t begins[] = {0, 3, 7}, ends[] = {2, 7, 8};
     struct rendering rendering;
-    ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &hypothesis, &arena, &rendering, NULL), 0);
     ck_assert_str_eq(rendering.text, "is here.");
     for (size_t i = 0; i < 3; i++) {
         ck_assert_uint_eq(rendering.tokens[i].begin, begins[i]);
@@ -305,8 +305,8 @@ START_TEST(an_unknown_is_told_from_the_copy_of_its_word) {
     struct rendering of_copy, of_unknown;
     sentence->replace_unknowns = true;
     sentence->search.source_length = sentence->length;
-    ck_assert_int_eq(translator_render(sentence, &copied, &arena, &of_copy, NULL), 0);
-    ck_assert_int_eq(translator_render(sentence, &replaced, &arena, &of_unknown, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &copied, &arena, &of_copy, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, &replaced, &arena, &of_unknown, NULL), 0);
     ck_assert_str_eq(of_copy.text, "is");
     ck_assert_str_eq(of_unknown.text, "is");
     ck_assert_str_eq(of_copy.tokens[0].piece, "\u2581is");
@@ -319,7 +319,7 @@ END_TEST
 START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
     struct sentence *sentence = prepare("here is here.");
     struct error err = {0};
-    ck_assert_int_eq(translator_force(sentence, "C.", 2, &err), -1);
+    ck_assert_int_eq(sentence_force(sentence, "C.", 2, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "the text has no "));
     sentence_done(sentence);
@@ -336,8 +336,8 @@ START_TEST(what_cannot_be_cut_is_refused) {
     size_t count;
     struct error err = {0};
     translator->config.limits.max_source_tokens = 5;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), true, &options, &arena,
-                                        &list, &count, &err),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), true, &options, &arena, &list,
+                                      &count, &err),
                      -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be split");

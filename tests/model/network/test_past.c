@@ -85,8 +85,8 @@ static struct sentence *prepare(const char *text, const struct search_kind *stra
                                      .sampling = {.temperature = 1, .top_p = 1, .seed = 3}};
     struct sentence *sentence;
     size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena,
-                                        &sentence, &count, NULL),
+    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &options, &arena,
+                                      &sentence, &count, NULL),
                      0);
     return sentence;
 }

@@ -33,8 +33,7 @@ static void prepare(const struct translator *t, const char *text, struct arena *
         .strategy = &search_beam, .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
     size_t count;
     ck_assert_int_eq(
-        translator_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL),
-        0);
+        sentence_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
 }
 
@@ -49,8 +48,8 @@ static void decode(struct batch *batch, struct sentence *const *sentences, size_
 static bool force(const struct sentence *found, struct sentence *again, struct arena *arena) {
     const struct hypothesis *h = &found->hypotheses[0];
     struct rendering rendering;
-    ck_assert_int_eq(translator_render(found, h, arena, &rendering, NULL), 0);
-    ck_assert_int_eq(translator_force(again, rendering.text, strlen(rendering.text), NULL), 0);
+    ck_assert_int_eq(rendering_make(found, h, arena, &rendering, NULL), 0);
+    ck_assert_int_eq(sentence_force(again, rendering.text, strlen(rendering.text), NULL), 0);
     return h->ended && again->options.prefix_length == h->length &&
            memcmp(again->options.prefix, h->tokens, h->length * sizeof *h->tokens) == 0;
 }

@@ -200,9 +200,9 @@ START_TEST(whole_texts) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct check_lists lists;
         const char *source = rows[i].source, *target = rows[i].target;
-        ck_assert_int_eq(
-            check_whole("en", "fr", source, strlen(source), target, strlen(target), &arena, &lists),
-            0);
+        ck_assert_int_eq(correction_check_whole("en", "fr", source, strlen(source), target,
+                                                strlen(target), &arena, &lists),
+                         0);
         ck_assert_msg((lists.source_count > 0) == (rows[i].lacks != NULL) &&
                           (lists.target_count > 0) == (rows[i].adds != NULL),
                       "%s: %zu, %zu", source, lists.source_count, lists.target_count);

@@ -321,8 +321,8 @@ START_TEST(sums_that_are_right_of_what_is_not) {
         memcpy(&header, content, sizeof header);
         memcpy(entries, content + sizeof header, sizeof entries);
         rows[i].change(&header, entries);
-        header.sum = checksum(checksum(0, &header, offsetof(struct panels_header, sum)), entries,
-                              sizeof entries);
+        header.sum = file_checksum(file_checksum(0, &header, offsetof(struct panels_header, sum)),
+                                   entries, sizeof entries);
         memcpy(content, &header, sizeof header);
         memcpy(content + sizeof header, entries, sizeof entries);
         put(content_bytes);
@@ -414,7 +414,7 @@ START_TEST(what_changes_has_another_version) {
     size_t size;
     write_types(kernels);
     ck_assert_int_eq(file_read(path, SIZE_MAX / 2, &bytes, &size, &err), 0);
-    uint64_t sum = checksum(0, bytes, size);
+    uint64_t sum = file_checksum(0, bytes, size);
     ck_assert_msg(sum == sum_of_format(kernels->processor),
                   "files for %s are not what version %d says they are: raise PANELS_VERSION, then "
                   "write their sum here, 0x%016" PRIx64,

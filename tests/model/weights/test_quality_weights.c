@@ -16,7 +16,7 @@ static struct error read_container(const char *header, const float *data, size_t
                                    struct quality_weights *out) {
     struct error err = {0};
     char *path = container_write(header, data, count * sizeof *data);
-    int result = quality_read(path, out, &err);
+    int result = weights_read_quality(path, out, &err);
     file_remove(path);
     ck_assert_int_eq(result, err.code == ERROR_NONE ? 0 : -1);
     return err;

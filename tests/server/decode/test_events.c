@@ -129,7 +129,7 @@ static void check_heard(size_t tokens) {
         struct rendering rendering;
         const struct sentence *sentence = request.jobs[i].sentence;
         ck_assert_int_eq(
-            translator_render(sentence, sentence->hypotheses, &request.arena, &rendering, NULL), 0);
+            rendering_make(sentence, sentence->hypotheses, &request.arena, &rendering, NULL), 0);
         ck_assert_uint_eq(heard.tokens[i], tokens);
         if (tokens > 0)
             ck_assert_str_eq(heard.texts[i], rendering.text);

@@ -371,7 +371,7 @@ START_TEST(sentences_are_made_again) {
         outcome_take(job);
         ck_assert_ptr_null(job->sentence);
         ck_assert_int_eq(
-            translator_render(whole, &whole->hypotheses[0], &request.arena, &rendering, NULL), 0);
+            rendering_make(whole, &whole->hypotheses[0], &request.arena, &rendering, NULL), 0);
         ck_assert_str_eq(job->outcome->text, rendering.text);
         ck_assert_double_eq(job->outcome->log_prob, whole->hypotheses[0].log_prob);
         ck_assert_uint_gt(job->outcome->word_count, 0);
@@ -549,7 +549,7 @@ START_TEST(words_merge_pieces) {
     struct rendering rendering;
     struct word_sides sides;
     struct word_matrix words;
-    ck_assert_int_eq(translator_render(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
+    ck_assert_int_eq(rendering_make(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
     ck_assert_int_eq(
         render_words(sentence, WORDS_UNICODE, hypothesis, &rendering, &request.arena, &sides, NULL),
         0);
@@ -656,11 +656,11 @@ END_TEST
 
 START_TEST(utf16_positions) {
     struct utf16_cursor cursor = {.text = "a\xC3\xA9\xF0\x9F\x98\x80z"};
-    ck_assert_uint_eq(utf16_position(&cursor, 1), 1);
-    ck_assert_uint_eq(utf16_position(&cursor, 3), 2);
-    ck_assert_uint_eq(utf16_position(&cursor, 7), 4);
-    ck_assert_uint_eq(utf16_position(&cursor, 8), 5);
-    ck_assert_uint_eq(utf16_position(&cursor, 3), 2); /* back */
+    ck_assert_uint_eq(character_utf16_position(&cursor, 1), 1);
+    ck_assert_uint_eq(character_utf16_position(&cursor, 3), 2);
+    ck_assert_uint_eq(character_utf16_position(&cursor, 7), 4);
+    ck_assert_uint_eq(character_utf16_position(&cursor, 8), 5);
+    ck_assert_uint_eq(character_utf16_position(&cursor, 3), 2); /* back */
 }
 END_TEST
 

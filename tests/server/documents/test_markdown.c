@@ -84,7 +84,7 @@ static void expect_escaped(const char *before, const char *text, const char *exp
     arena_init(&arena, 1 << 10);
     struct bytes_buffer out = {.arena = &arena};
     bytes_put_string(&out, before);
-    markdown_escape(&out, text, strlen(text));
+    markdown_notation_escape(&out, text, strlen(text));
     ck_assert_str_eq(out.bytes + strlen(before), expected);
     arena_done(&arena);
 }
@@ -185,7 +185,7 @@ static void expect_end(const char *open, const char *before, const char *inside,
     bytes_put_string(&out, open);
     end.inside = out.length;
     bytes_put_string(&out, inside);
-    markdown_close(&out, &end);
+    markdown_notation_close(&out, &end);
     ck_assert_str_eq(out.bytes, expected);
     arena_done(&arena);
 }

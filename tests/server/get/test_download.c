@@ -10,9 +10,9 @@ static bool is_private(const char *text) {
     struct sockaddr_in in = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
     if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
-        return address_is_private((const struct sockaddr *)&in);
+        return download_address_is_private((const struct sockaddr *)&in);
     ck_assert_msg(inet_pton(AF_INET6, text, &in6.sin6_addr) == 1, "%s", text);
-    return address_is_private((const struct sockaddr *)&in6);
+    return download_address_is_private((const struct sockaddr *)&in6);
 }
 
 START_TEST(test_private_addresses) {
@@ -56,14 +56,14 @@ START_TEST(test_private_addresses) {
         ck_assert_msg(is_private(private[i]), "%s", private[i]);
     for (size_t i = 0; i < sizeof public / sizeof *public; i++)
         ck_assert_msg(!is_private(public[i]), "%s", public[i]);
-    ck_assert(address_is_private(&(struct sockaddr){.sa_family = AF_UNIX}));
+    ck_assert(download_address_is_private(&(struct sockaddr){.sa_family = AF_UNIX}));
 }
 END_TEST
 
 START_TEST(test_space) {
     struct error error = {0};
-    ck_assert_int_eq(space_check("/tmp", 1, &error), GET_DONE);
-    ck_assert_int_eq(space_check("/tmp", UINT64_MAX, &error), GET_SPACE);
+    ck_assert_int_eq(download_check_space("/tmp", 1, &error), GET_DONE);
+    ck_assert_int_eq(download_check_space("/tmp", UINT64_MAX, &error), GET_SPACE);
     ck_assert_ptr_nonnull(strstr(error.message, "are free"));
 }
 END_TEST

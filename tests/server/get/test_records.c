@@ -34,13 +34,13 @@ START_TEST(test_filter_expressions) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool applies;
         struct error error = {0};
-        int result = record_filter(rows[i].expression, &records_released, &applies, &error);
+        int result = records_filter(rows[i].expression, &records_released, &applies, &error);
         ck_assert_msg(result == (rows[i].released < 0 ? -1 : 0), "%s: %s", rows[i].expression,
                       error.message);
         if (result == 0)
             ck_assert_msg(applies == (rows[i].released == 1), "%s", rows[i].expression);
         error = (struct error){0};
-        result = record_filter(rows[i].expression, &records_preview, &applies, &error);
+        result = records_filter(rows[i].expression, &records_preview, &applies, &error);
         ck_assert_msg(result == 0 ? applies == (rows[i].preview == 1) : rows[i].preview < 0, "%s",
                       rows[i].expression);
     }
@@ -53,14 +53,14 @@ START_TEST(test_versions_are_ordered) {
     int order;
     for (size_t i = 0; i < sizeof rising / sizeof *rising; i++)
         for (size_t j = 0; j < sizeof rising / sizeof *rising; j++) {
-            ck_assert(record_versions(rising[i], rising[j], &order));
+            ck_assert(records_versions(rising[i], rising[j], &order));
             ck_assert_msg((order > 0) - (order < 0) == (i > j) - (i < j), "%s %s", rising[i],
                           rising[j]);
         }
     static const char *const wrong[] = {"",        "a",       "3.", "3.x", "3.0c1", "3.0a1b",
                                         "3.0.0.0", "1234567", " 3", "3 ",  "-1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(!record_versions(wrong[i], "3.0", &order), "%s", wrong[i]);
+        ck_assert_msg(!records_versions(wrong[i], "3.0", &order), "%s", wrong[i]);
 }
 END_TEST
 

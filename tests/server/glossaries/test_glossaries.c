@@ -128,7 +128,7 @@ static struct glossaries *open_all(void) {
 }
 
 static int add_it(struct glossary_list *list, void *glossary, struct error *err) {
-    return glossary_list_add(list, kept_glossary_acquire(glossary), err);
+    return glossaries_list_add(list, kept_glossary_acquire(glossary), err);
 }
 
 /* Returns the code of the error. */
@@ -155,20 +155,20 @@ static struct kept_glossary *find(struct glossaries *glossaries, const char *id)
         if (strcmp(list.all[i]->about.id, id) == 0)
             found = kept_glossary_acquire(list.all[i]);
     }
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     return found;
 }
 
 static int remove_it(struct glossary_list *list, void *glossary, struct error *err) {
     (void)err;
-    glossary_list_remove(list, glossary);
+    glossaries_list_remove(list, glossary);
     return 0;
 }
 
 /* Empties the list, and then changes its mind. */
 static int refuse(struct glossary_list *list, void *context, struct error *err) {
     (void)context;
-    glossary_list_done(list);
+    glossaries_list_done(list);
     return error_set(err, ERROR_INPUT, "refused");
 }
 
@@ -183,7 +183,7 @@ static size_t count_all(struct glossaries *glossaries) {
     struct glossary_list list;
     ck_assert_int_eq(glossaries_all(glossaries, &list, NULL), 0);
     size_t count = list.count;
-    glossary_list_done(&list);
+    glossaries_list_done(&list);
     return count;
 }
 

@@ -163,7 +163,7 @@ START_TEST(places_are_left_out) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char message[256];
         strcpy(message, rows[i].message);
-        model_hide_folder(rows[i].folder, message);
+        model_set_hide_folder(rows[i].folder, message);
         ck_assert_str_eq(message, rows[i].kept);
     }
 }
