@@ -17,7 +17,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served,
-                 ARGUMENTS("--model", MODEL, "--max-text-chars", "100", "--deadline-ms", "60000"));
+                 ARGUMENTS("--model", MODEL, "--max-text-chars", "100", "--deadline-ms", "600000"));
 }
 
 static void teardown(void) {
@@ -343,7 +343,7 @@ START_TEST(archives_are_detected) {
                                         WORDS("Le chien dort dans le jardin."), WORDS("")};
     struct daemon former = served;
     daemon_start(&served, ARGUMENTS("--model", "weights/de-en", "--model", "weights/fr-en",
-                                    "--deadline-ms", "60000"));
+                                    "--deadline-ms", "600000"));
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct reply reply;
         upload_archive("a.docx", "word/document.xml", texts[i], FORM_FIELD("target", "en"), &reply);
@@ -612,7 +612,7 @@ START_TEST(time_limit) {
     struct daemon former = served;
     struct reply reply;
     daemon_start(&served,
-                 ARGUMENTS("--model", MODEL, "--document-ms", "1", "--deadline-ms", "60000"));
+                 ARGUMENTS("--model", MODEL, "--document-ms", "1", "--deadline-ms", "600000"));
     char *text = malloc(40000), *end = text;
     for (size_t i = 0; i < 800; i++)
         end = stpcpy(end, "a boy plays in the white snow\n\n");
@@ -631,7 +631,7 @@ START_TEST(sentence_limit) {
     struct daemon former = served;
     struct reply reply;
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--queue", "8", "--document-sentences", "40",
-                                    "--deadline-ms", "60000"));
+                                    "--deadline-ms", "600000"));
     char text[(MOST + 2) * sizeof DOG] = "", *expected = NULL, *one = translation(DOG);
     size_t length;
     FILE *out = open_memstream(&expected, &length);
@@ -892,7 +892,7 @@ START_TEST(files_that_were_cut_off) {
     struct daemon former = served;
     struct reply address, file;
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "20000000",
-                                    "--deadline-ms", "60000"));
+                                    "--deadline-ms", "600000"));
     char *text = malloc(BLANKS + 3), request[512], begin[64];
     text[0] = '[';
     memset(text + 1, ' ', BLANKS);
@@ -922,7 +922,7 @@ START_TEST(files_that_make_room) {
     struct daemon former = served;
     struct reply one, other, file;
     daemon_start(&served,
-                 ARGUMENTS("--model", MODEL, "--keep-files-bytes", "8", "--deadline-ms", "60000"));
+                 ARGUMENTS("--model", MODEL, "--keep-files-bytes", "8", "--deadline-ms", "600000"));
     upload_file("a.txt", "12345", FIELDS("source=en", "target=fr"), &one);
     upload_file("a.txt", "67890", FIELDS("source=en", "target=fr"), &other);
     client_send(&served, &(struct call){.path = path_of(&one)}, &file);
@@ -1180,7 +1180,7 @@ START_TEST(deepl_document_goes_on) {
     for (size_t i = 0; i < LINES; i++)
         fprintf(out, "The dog runs in the snow, and %zu boys see it.\n", i + 2);
     fclose(out);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--deadline-ms", "600000"));
     order_document("a.txt", text, FIELDS("source_lang=EN", "target_lang=FR"), &handle);
     ck_assert_msg(handle.status == 200, "%ld %s", handle.status, handle.body);
     ask_document(&handle, "/result", NULL, &reply);

@@ -96,7 +96,7 @@ static void check_turns(size_t beam_size) {
     struct hog hog;
     daemon_start(&daemon,
                  ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "2000", "--queue-work",
-                           "100000000", WORK_ENDLESS, "--deadline-ms", "60000"));
+                           "100000000", WORK_ENDLESS, "--deadline-ms", "600000"));
     hog_begin(&hog, &daemon, beam_size);
     check_others(&daemon, OTHER, HOG_WAITING);
     hog_end(&hog);
@@ -140,7 +140,7 @@ START_TEST(one_sentence_beside_a_long_document) {
     char *body = work_document(LINES);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "4000",
                                     "--document-sentences", "50000", "--request-memory", "1G",
-                                    "--queue-work", "100000000", "--deadline-ms", "60000"));
+                                    "--queue-work", "100000000", "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight,
                 &(struct call){.path = "/documents",
@@ -170,7 +170,7 @@ START_TEST(short_sentences_beside_four_wide_clients) {
     struct reply wide[HOGS], replies[SHORT];
     char *hog = work_body(16, 32, 1000), *body = work_body(1, 1, TOKENS);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--step-ms", "0",
-                                    "--queue-work", "100000000", "--deadline-ms", "60000"));
+                                    "--queue-work", "100000000", "--deadline-ms", "600000"));
     struct flight *hogs = flight_open(&daemon), *flight = flight_open(&daemon);
     for (size_t i = 0; i < HOGS; i++)
         flight_send(hogs, &(struct call){.path = "/translate", .json = hog, .from = from[i]},
@@ -203,8 +203,9 @@ START_TEST(a_wide_job_gets_its_turn) {
     struct hog hog;
     struct reply reply;
     char *body = work_body(1, 32, 10);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue",
-                                    "2000", "--queue-work", "100000000", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "2000",
+                           "--queue-work", "100000000", "--deadline-ms", "600000"));
     hog_begin(&hog, &daemon, 1);
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .from = OTHER}, &reply);
     ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body ? reply.body : "");
@@ -222,7 +223,7 @@ START_TEST(a_place_in_the_queue) {
     struct reply long_ones, reply;
     char *body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue",
-                                    "64", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "64", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = HOG},
                 &long_ones);
@@ -263,7 +264,7 @@ START_TEST(batch_beside_an_interactive_hog) {
     char *endless = work_endless(2 * ROWS, 1), *hog = work_body(TEXTS, 1, 300),
          *body = work_body(BATCH, 1, 300);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "8", "--step-ms",
-                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *blocking = flight_open(&daemon), *flight = flight_open(&daemon);
     flight_send(blocking,
                 &(struct call){.path = "/translate", .json = endless, .from = "127.0.0.3"}, &first);
@@ -308,7 +309,7 @@ START_TEST(a_queue_full_of_work) {
     char *body = work_endless(32, 32), *more = work_endless(8, 32);
     daemon_start(&daemon,
                  ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue-work",
-                           "20000", WORK_ENDLESS, "--deadline-ms", "60000"));
+                           "20000", WORK_ENDLESS, "--deadline-ms", "600000"));
     client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 32}", 200,
                 &reply); /* the pace is known */
     reply_done(&reply);
@@ -438,7 +439,7 @@ START_TEST(libre_while_full) {
     struct reply long_one, waiting, reply;
     char *body = work_endless(1, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue",
-                                    "1", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "1", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &long_one);
     metric_await(&daemon, "alignd_rows_live", 32, flight);

@@ -50,7 +50,7 @@ static double ask(const struct daemon *daemon, const struct call *call, CURL *he
 START_TEST(health_answers_meanwhile) {
     struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--queue-work", "1", "--workers",
-                                    "1", "--deadline-ms", "60000"));
+                                    "1", "--deadline-ms", "600000"));
     char *body = worst_body((size_t)_i), type[64];
     sprintf(type, "Content-Type: %s", worst_type((size_t)_i));
     ck_assert_uint_lt(strlen(body), MEBIBYTE);

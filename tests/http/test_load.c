@@ -68,7 +68,7 @@ START_TEST(concurrent_answers_equal_lone_ones) {
     daemon_start(&daemon,
                  ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-lstm",
                            "--model", "tests/golden/luong-feeding-lstm", "--workers", "2",
-                           "--deadline-ms", "60000"));
+                           "--deadline-ms", "600000"));
     for (size_t i = 0; i < MIXED; i++) {
         calls[i] = mixed_call(i, &bodies[i]);
         client_send(&daemon, &calls[i], &alone[i]);
@@ -100,7 +100,7 @@ START_TEST(short_request_overtakes_long_ones) {
     struct reply replies[LONG], reply;
     char *body = work_endless(1, 8);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024",
-                                    "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < LONG; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
@@ -150,7 +150,7 @@ START_TEST(departed_client_frees_its_rows) {
     struct reply reply;
     char *body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
-                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight); /* two sentences; the others wait */
@@ -175,7 +175,7 @@ START_TEST(departure_harms_nobody_else) {
     struct reply staying[CLIENTS], leaving[CLIENTS];
     char *body = work_body(2, 4, 60), *long_body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--queue", "5000",
-                                    WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *stay = flight_open(&daemon), *leave = flight_open(&daemon);
     for (size_t i = 0; i < CLIENTS; i++) {
         flight_send(leave, &(struct call){.path = "/translate", .json = long_body}, &leaving[i]);
@@ -212,7 +212,7 @@ START_TEST(full_queue) {
     struct reply first, second;
     char seconds[HEADER_BYTES], *body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
-                                    "0", WORK_ENDLESS, "--queue", "64", "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--queue", "64", "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -255,7 +255,7 @@ START_TEST(deadline_of_a_request) {
     struct reply reply;
     char *body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
-                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--deadline-ms", "600000"));
     client_send(&daemon,
                 &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}},
                 &reply);
@@ -288,7 +288,7 @@ START_TEST(deadline_in_the_queue) {
     struct reply first, second;
     char *body = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms",
-                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

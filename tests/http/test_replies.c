@@ -39,7 +39,7 @@ static char *long_question(size_t texts, const char *fields) {
 static void start(struct daemon *daemon) {
     daemon_start(daemon,
                  ARGUMENTS("--model", MODEL, "--max-reply-bytes", "2097152", "--reply-memory",
-                           "4194304", "--deadline-ms", "60000", "--queue-work", "100000000"));
+                           "4194304", "--deadline-ms", "600000", "--queue-work", "100000000"));
 }
 
 static void check_too_large(const struct reply *reply, const char *message) {
@@ -74,7 +74,7 @@ START_TEST(too_long_before_the_end) {
     struct reply reply;
     daemon_start(&daemon,
                  ARGUMENTS("--model", MODEL, "--max-reply-bytes", "2097152", "--workers", "1",
-                           "--rows", "32", "--deadline-ms", "60000", "--queue-work", "100000000"));
+                           "--rows", "32", "--deadline-ms", "600000", "--queue-work", "100000000"));
     char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':40");
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
     check_too_large(&reply, "the reply must have at most 2097152 bytes, but would have more");
@@ -200,7 +200,7 @@ START_TEST(unread_stream_has_no_room) {
     char *text = NULL, part[4096];
     size_t length = 0;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "12M", "--reply-memory",
-                                    "12M", "--deadline-ms", "60000"));
+                                    "12M", "--deadline-ms", "600000"));
     int connection = work_unread(&daemon, true, WORK_UNREAD_TEXTS);
     for (struct patience patience = {0}; !is_cut(&daemon);)
         patience_wait(&patience, "the stream to be cut");

@@ -350,7 +350,7 @@ static void scene_end(struct scene *scene, double client_gone) {
 static void serve_few_rows(void) {
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--step-ms",
-                                    "0", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "0", WORK_ENDLESS, "--deadline-ms", "600000"));
 }
 
 START_TEST(leaves_while_queued) {

@@ -20,7 +20,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", WORK_ENDLESS,
-                                    "--deadline-ms", "60000"));
+                                    "--deadline-ms", "600000"));
 }
 
 static void teardown(void) {
@@ -381,7 +381,7 @@ END_TEST
 
 START_TEST(full_queue) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue",
-                                    "1", WORK_ENDLESS, "--deadline-ms", "60000"));
+                                    "1", WORK_ENDLESS, "--deadline-ms", "600000"));
     int live = begin_raw(endless, 0);
     metric_await(&served, ROWS, 32, NULL);
     int waiting = begin_raw(endless, 0);
@@ -403,8 +403,9 @@ START_TEST(terminated_while_streaming) {
                       beam[] = "{'text': 'A', 'beam_size': 32, 'min_length': 300, 'max_length': "
                                "300, 'stream': true}";
     struct reply live, replies[STREAMS];
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32",
-                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS,
+                           "--deadline-ms", "600000", "--grace-ms", "60000"));
     struct flight *leaving = flight_open(&served), *flight = flight_open(&served);
     flight_send(leaving, &(struct call){.path = "/translate", .body = endless}, &live);
     metric_await(&served, ROWS, 32, leaving); /* all: the others wait */
@@ -433,7 +434,7 @@ END_TEST
 START_TEST(killed_while_streaming) {
     struct reply reply;
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32",
-                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "1"));
+                                    WORK_ENDLESS, "--deadline-ms", "600000", "--grace-ms", "1"));
     struct flight *flight = flight_open(&served);
     flight_send(flight, &(struct call){.path = "/translate", .body = endless}, &reply);
     metric_await(&served, ROWS, 32, flight);

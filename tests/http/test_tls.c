@@ -45,7 +45,7 @@ static void setup(void) {
     snprintf(other_key, PATH_BYTES, "%s/other_key", folder);
     make_certificate(certificate, key);
     launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers",
-                     "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "60000",
+                     "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "600000",
                      "--grace-ms", "60000"));
 }
 
