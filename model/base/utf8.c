@@ -72,14 +72,18 @@ struct utf8_place utf8_place(const char *text, const char *at) {
     return place;
 }
 
+/* Characters of four bytes take a surrogate pair. */
+static size_t units_of(char c) {
+    return continues(c) ? 0 : (unsigned char)c >= 0xF0 ? 2 : 1;
+}
+
 size_t character_utf16_position(struct utf16_cursor *cursor, size_t byte) {
-    if (byte < cursor->byte)
+    if (byte < cursor->byte / 2)
         cursor->byte = cursor->unit = 0;
-    for (; cursor->byte < byte; cursor->byte++) {
-        char c = cursor->text[cursor->byte];
-        /* characters of four bytes take a surrogate pair */
-        cursor->unit += continues(c) ? 0 : (unsigned char)c >= 0xF0 ? 2 : 1;
-    }
+    for (; cursor->byte < byte; cursor->byte++)
+        cursor->unit += units_of(cursor->text[cursor->byte]);
+    for (; cursor->byte > byte; cursor->byte--)
+        cursor->unit -= units_of(cursor->text[cursor->byte - 1]);
     return cursor->unit;
 }
 

@@ -550,6 +550,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
             .chosen = *whole,
             .source_language = whole->language ? whole->language : whole->model->info.source,
             .target_language = target,
+            .string = i,
             .count = 1};
     }
     if (plan_parse(plan, arena, &error) != 0)

@@ -178,7 +178,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     }
     plan->markup = order->markup;
-    plan->aligned = order->aligned && !order->markup;
+    plan->aligned = order->aligned;
     plan->verbatim = request->verbatim;
     plan->alternatives = order->alternatives < service->options.rows ? order->alternatives
                                                                      : service->options.rows - 1;

@@ -192,14 +192,23 @@ int plan_read(struct plan *plan, const json_t *strings, size_t count, struct are
     plan->items = arena_zalloc(arena, count, sizeof *plan->items);
     for (size_t i = 0; plan->items && i < count; i++) {
         const json_t *string = json_is_array(strings) ? json_array_get(strings, i) : strings;
-        plan->items[i] = (struct plan_item){.length = json_string_length(string), .count = 1};
+        plan->items[i] =
+            (struct plan_item){.length = json_string_length(string), .count = 1, .string = i};
         plan->items[i].source = arena_copy(arena, json_string_value(string), plan->items[i].length);
     }
     return arena_failed(arena) ? -1 : 0;
 }
 
+/* Returns the language that the request gives for a string; NULL: it is detected. */
+static const char *given_source(const struct order *order, size_t string) {
+    const char *source = order->strings ? order->strings[string].source : order->source;
+    return source && !language_same(source, "auto") ? source : NULL;
+}
+
 const char *plan_source(const struct plan *plan, size_t i) {
-    return plan->guessed ? plan->items[i].guess.code : plan->order->source;
+    const struct plan_item *item = &plan->items[i];
+    const char *given = given_source(plan->order, item->string);
+    return given ? given : item->guess.code;
 }
 
 static struct document document_of(const struct plan *plan, const struct plan_item *item) {
@@ -220,10 +229,10 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
     if (plan->order->document) {
         struct document document = document_of(plan, item);
         read = document_read(&document, arena, &item->markup, err);
-    } else if (plan->markup && plan->order->tags) {
+    } else if (plan_is_markup(plan, item) && plan->order->tags) {
         read = markup_parse_xml(item->source, item->length, plan->order->tags, arena, &item->markup,
                                 err);
-    } else if (plan->markup) {
+    } else if (plan_is_markup(plan, item)) {
         read = markup_parse_html(item->source, item->length, arena, &item->markup, err);
     } else {
         read = document_read_text(item->source, item->length, plan->order->joined, arena,
@@ -232,7 +241,7 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
     if (read != 0)
         return -1;
     item->parsed = true;
-    if (plan->markup || item->marked)
+    if (plan_is_markup(plan, item) || item->marked)
         item->count = item->markup.count;
     return 0;
 }
@@ -241,13 +250,17 @@ static enum plan_refusal refusal_of(const struct error *err) {
     return err->code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
 }
 
-/* Guesses one language for all strings, or one for each if order->apart is set. Unpacks an archive
+/* Guesses one language for all strings, or one for each without a given language if order->apart is
+ * set. Unpacks an archive
  * and guesses its language from the beginning of its text. */
 static enum plan_refusal guess_sources(struct plan *plan, struct request *request,
                                        struct plan_reason *reason) {
     enum { MOST_BYTES = 64 * 1024 };
     size_t together = plan->order->apart ? 1 : plan->strings;
     if (plan->order->document && plan->order->document->archive) {
+        if (given_source(plan->order, 0))
+            return PLAN_OK;
+        plan->guessed = true;
         struct plan_item *item = &plan->items[0], text = {0};
         if (parse_item(plan, item, &request->arena, &reason->error) != 0)
             return refusal_of(&reason->error);
@@ -268,7 +281,10 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
     }
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        bool tags = (plan->markup && !plan->order->document) ||
+        if (given_source(plan->order, i))
+            continue;
+        plan->guessed = true;
+        bool tags = (plan_is_markup(plan, item) && !plan->order->document) ||
                     marks_are_in((struct bytes){item->source, item->length});
         item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models)
                                         : plan->items[0].guess;
@@ -278,39 +294,60 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
     return PLAN_OK;
 }
 
+/* Makes one item for each string and target. Returns -1 if memory runs out. */
+static int spread_items(struct plan *plan, struct arena *arena) {
+    const struct order *order = plan->order;
+    size_t count = order->strings ? 0 : plan->strings * order->target_count;
+    for (size_t i = 0; order->strings && i < plan->strings; i++)
+        count += order->strings[i].target_count;
+    struct plan_item *items = arena_alloc(arena, count, sizeof *items);
+    plan->count = 0;
+    for (size_t i = 0; items && i < plan->strings; i++) {
+        const struct order_string *own = order->strings ? &order->strings[i] : NULL;
+        size_t targets = own ? own->target_count : order->target_count;
+        for (size_t k = 0; k < targets; k++) {
+            struct plan_item *item = &items[plan->count++];
+            *item = plan->items[i];
+            item->target_language = own ? own->targets[k] : order->targets[k];
+        }
+    }
+    plan->items = items;
+    return items ? 0 : -1;
+}
+
 enum plan_refusal plan_choose(struct plan *plan, struct request *request,
                               struct plan_reason *reason) {
     const struct order *order = plan->order;
-    plan->guessed = !order->source || language_same(order->source, "auto");
-    enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request, reason) : PLAN_OK;
+    for (size_t i = 0; order->strings && i < plan->strings; i++)
+        plan->items[i].tagged = order->strings[i].markup;
+    enum plan_refusal refusal = guess_sources(plan, request, reason);
     if (refusal != PLAN_OK)
         return refusal;
-
-    /* make one item for each string and target */
-    struct plan_item *items =
-        arena_alloc(&request->arena, order->target_count, plan->strings * sizeof *items);
-    if (!items)
+    if (spread_items(plan, &request->arena) != 0)
         return PLAN_MEMORY;
-    for (size_t i = 0; i < order->target_count; i++)
-        memcpy(items + i * plan->strings, plan->items, plan->strings * sizeof *items);
-    plan->items = items;
-    plan->count = order->target_count * plan->strings;
 
+    /* Items of the same pair have the same models; pairs are few. */
+    const struct plan_item **first = NULL; /* [pairs] of each pair */
+    size_t pairs = 0, room = 0;
     for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
-        struct plan_item *item = &items[i];
+        struct plan_item *item = &plan->items[i];
+        size_t pair = 0;
         item->source_language = plan_source(plan, i);
-        item->target_language = order->targets[i / plan->strings];
-
-        /* find an earlier item with the same target and source, which is near the front, since
-         * languages are few */
-        size_t before = i - i % plan->strings;
-        while (before < i && items[before].source_language != item->source_language)
-            before++;
-        if (before == i)
-            refusal = choose_item(item, item->source_language, item->target_language,
-                                  request->models, plan->pivot, reason);
-        else
-            item->chosen = items[before].chosen;
+        while (pair < pairs && (first[pair]->source_language != item->source_language ||
+                                first[pair]->target_language != item->target_language))
+            pair++;
+        if (pair < pairs) {
+            item->chosen = first[pair]->chosen;
+            continue;
+        }
+        refusal = choose_item(item, item->source_language, item->target_language, request->models,
+                              plan->pivot, reason);
+        const struct plan_item **grown =
+            arena_grow(&request->arena, first, pairs, &room, 1, sizeof *grown);
+        if (!grown)
+            return PLAN_MEMORY;
+        first = grown;
+        first[pairs++] = item;
         if (!request->model)
             request->model = item->chosen.model;
     }
@@ -320,7 +357,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request,
 size_t plan_characters(const struct plan *plan, size_t index) {
     const struct plan_item *item = &plan->items[index];
     size_t characters = 0;
-    if (!plan->markup && !item->marked)
+    if (!plan_is_markup(plan, item) && !item->marked)
         return utf8_count(item->source, item->length);
     for (size_t i = 0; i < item->markup.count; i++)
         characters += utf8_count(item->markup.segments[i].text, item->markup.segments[i].length);
@@ -328,15 +365,16 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 }
 
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
-    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim));
-         i++) {
+    for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        const struct plan_item *same =
-            &plan->items[i % plan->strings]; /* each string is parsed once for all its targets */
-        if (i >= plan->strings) {
-            item->markup = same->markup;
-            item->marked = same->marked;
-            item->count = same->count;
+        const struct plan_item *before = i > 0 ? item - 1 : NULL;
+        if (!plan_is_markup(plan, item) && (plan->aligned || plan->verbatim))
+            continue;
+        if (before && before->string == item->string && before->parsed) { /* in another language */
+            item->markup = before->markup;
+            item->marked = before->marked;
+            item->count = before->count;
+            item->parsed = true;
         } else if (!item->parsed && parse_item(plan, item, arena, err) != 0) {
             return -1;
         }
@@ -360,7 +398,7 @@ int plan_cut(struct plan *plan, struct request *request) {
         struct plan_item *item = &plan->items[i];
         item->texts = text;
         for (size_t j = 0; j < item->count; j++, text++) {
-            bool segment = plan->markup || item->marked;
+            bool segment = plan_is_markup(plan, item) || item->marked;
             *text = item->chosen;
             text->source = segment ? item->markup.segments[j].text : item->source;
             text->source_length = segment ? item->markup.segments[j].length : item->length;
@@ -390,7 +428,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     request->keeps = plan->aligned || (plan->alternatives > 0 && !plan->markup);
     request->aligns = plan->markup || plan->aligned;
     for (size_t i = 0; i < plan->count; i++)
-        request->aligns |= plan->items[i].marked;
+        request->aligns |= plan->items[i].marked || plan->items[i].tagged;
     *search = parameters_default();
     search->max_rows = rows;
     parameters_settle(search, &request->model->info, most);
@@ -413,8 +451,11 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
     return 0;
 }
 
-int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena,
-               struct plan_answer *answer) {
+/* Writes an item. places: set to those of the translations of markup, [item->count][length of the
+ * translation], in the arena; NULL: not wanted. */
+static int write_item(const struct plan *plan, const struct plan_item *item,
+                      struct markup_place ***places, struct arena *arena,
+                      struct plan_answer *answer) {
     struct markup markup = item->markup;
     markup.language = item->target_language;
     markup.from = item->source_language;
@@ -425,22 +466,35 @@ int plan_write(const struct plan *plan, const struct plan_item *item, struct are
         if (!translations || document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
     }
+    struct markup_place **all = places ? arena_zalloc(arena, item->count, sizeof *all) : NULL;
+    for (size_t i = 0; all && i < item->count; i++)
+        all[i] = arena_zalloc(arena, translations[i].length + 1, sizeof **all);
+    if (places && arena_failed(arena))
+        return -1;
 
     size_t length;
     const char *written;
     if (plan->order->document) {
         struct document document = document_of(plan, item);
         written = document_write(&document, &markup, translations, arena, &length, NULL);
+    } else if (plan_is_markup(plan, item)) {
+        written = markup_write_places(&markup, translations, all, arena, &length, NULL);
     } else {
-        written = plan->markup ? markup_write(&markup, translations, arena, &length, NULL)
-                               : document_write_text(item->source, item->length, &markup,
-                                                     translations, arena, &length, NULL);
+        written = document_write_text(item->source, item->length, &markup, translations, arena,
+                                      &length, NULL);
     }
     if (!written)
         return -1;
+    if (places)
+        *places = all;
     if (length > 0) /* markup without text ("</b>") is its own translation, like a blank text */
         *answer = (struct plan_answer){written, length};
     return 0;
+}
+
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+               struct plan_answer *answer) {
+    return write_item(plan, item, NULL, arena, answer);
 }
 
 static void answers_add(struct plan_answers *answers, const struct plan_answer *answer) {
@@ -456,7 +510,7 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
     struct plan_answers *all = arena_alloc(arena, plan->count, sizeof *all);
     for (size_t i = 0; all && i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
-        bool segments = plan->markup || item->marked;
+        bool segments = plan_is_markup(plan, item) || item->marked;
         size_t others = segments || !item->chosen.model ? 0 : plan->alternatives;
         struct plan_answer answer = {item->source, item->length};
         struct rendered rendered;
@@ -493,35 +547,25 @@ static struct span shifted(struct span span, size_t by) {
     return (struct span){by + span.begin, by + span.end};
 }
 
-/* Extends each sentence to the beginning of the next. */
-static int cut_sentences(const struct text *text, const struct rendered *rendered,
-                         struct arena *arena, struct plan_alignment *out) {
-    size_t count = text->count > 0 ? text->count : 1;
-    struct plan_pair *sentences = out->sentences = arena_zalloc(arena, count, sizeof *sentences);
-    if (!sentences)
-        return -1;
-    for (size_t i = 1; i < count; i++) {
-        sentences[i - 1].source.end = sentences[i].source.begin = text->jobs[i].source.begin;
-        sentences[i - 1].target.end = sentences[i].target.begin = rendered->begins[i];
-    }
-    sentences[count - 1].source.end = text->source_length;
-    sentences[count - 1].target.end = rendered->length;
-    out->sentence_count = count;
-    return 0;
+/* The places of the bytes of a text and of its translation in the item's source and answer; NULL:
+ * these are the text and its translation. */
+struct text_places {
+    const struct markup_place *source, *target;
+};
+
+/* Moves a span that is not empty to where it stands. Returns false if that is unknown. */
+static bool move_span(const struct markup_place *places, struct span *span) {
+    if (!places)
+        return true;
+    struct markup_place first = places[span->begin], last = places[span->end - 1];
+    *span = (struct span){first.begin, last.end};
+    return first.end > 0 && last.end > first.begin;
 }
 
-int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
-    const struct text itself = {.source = item->source, .source_length = item->length};
-    const struct text *text =
-        item->count > 0 ? &item->texts[0] : &itself; /* itself stands for an untranslated item */
-    struct rendered rendered = {.length = item->length};
-    struct plan_answer answer = {.length = item->length};
-    size_t room = 0;
-    *out = (struct plan_alignment){0};
-    if (item->count > 0 && render_item(text, arena, &rendered, &answer) != 0)
-        return -1;
-    if (answer.text == text->source) /* the text is its own translation */
-        return cut_sentences(&itself, &(struct rendered){.length = answer.length}, arena, out);
+/* Adds the aligned words of a text. rendered: its translation. */
+static int align_words(const struct text *text, const struct rendered *rendered,
+                       struct text_places places, struct arena *arena, size_t *room,
+                       struct plan_alignment *out) {
     for (size_t i = 0; i < text->count; i++) {
         const struct sentence *sentence = &text->sentences[i];
         const struct hypothesis *hypothesis = &sentence->hypotheses[0];
@@ -529,21 +573,89 @@ int plan_align(const struct plan_item *item, struct arena *arena, struct plan_al
         struct word_matrix matrix;
         if (!translator_info(sentence->translator).attention)
             continue;
-        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered.sentences[i], arena, &sides,
-                         NULL) != 0 ||
+        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena,
+                         &sides, NULL) != 0 ||
             render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
             return -1;
-        struct plan_pair *words = arena_grow(arena, out->words, out->word_count, &room,
+        struct plan_pair *words = arena_grow(arena, out->words, out->word_count, room,
                                              matrix.target_count, sizeof *words);
         if (!words)
             return -1;
         out->words = words;
-        for (size_t word = 0, source; word < matrix.target_count; word++)
-            if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count,
-                               matrix.ends[word], &source))
-                words[out->word_count++] =
-                    (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
-                                       shifted(sides.target.words[word], rendered.begins[i])};
+        for (size_t word = 0, source; word < matrix.target_count; word++) {
+            if (!render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count,
+                                matrix.ends[word], &source))
+                continue;
+            struct plan_pair pair = {shifted(sides.source.words[source], sentence->source.begin),
+                                     shifted(sides.target.words[word], rendered->begins[i])};
+            if (move_span(places.source, &pair.source) && move_span(places.target, &pair.target))
+                words[out->word_count++] = pair;
+        }
     }
-    return cut_sentences(text, &rendered, arena, out);
+    return 0;
+}
+
+/* Adds a sentence that begins at these places, and ends the one before. */
+static void begin_sentence(struct plan_alignment *out, size_t source, size_t target) {
+    struct plan_pair *before =
+        out->sentence_count > 0 ? &out->sentences[out->sentence_count - 1] : NULL;
+    if (before && (source <= before->source.begin || target < before->target.begin))
+        return;
+    if (before) {
+        before->source.end = source;
+        before->target.end = target;
+    }
+    out->sentences[out->sentence_count++] =
+        (struct plan_pair){{before ? source : 0, 0}, {before ? target : 0, 0}};
+}
+
+/* Adds the sentences of a text, each of which extends to the beginning of the next. */
+static void align_sentences(const struct text *text, const struct rendered *rendered,
+                            struct text_places places, struct plan_alignment *out) {
+    for (size_t i = 0; i < text->count; i++) {
+        size_t source = text->jobs[i].source.begin, target = rendered->begins[i];
+        if (places.source) {
+            source = places.source[source].begin;
+            target = places.target[target].begin;
+        }
+        begin_sentence(out, source, target);
+    }
+}
+
+int plan_align(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+               struct plan_alignment *out) {
+    bool markup = plan_is_markup(plan, item);
+    struct plan_answer answer = {item->source, item->length};
+    struct markup_place **sources = NULL, **targets = NULL;
+    size_t room = 0, sentences = 1;
+    *out = (struct plan_alignment){0};
+    if (markup && item->chosen.model &&
+        (!(sources = markup_find_places(&item->markup, item->source, item->length, arena)) ||
+         write_item(plan, item, &targets, arena, &answer) != 0))
+        return -1;
+    for (size_t i = 0; i < item->count; i++)
+        sentences += item->texts[i].count;
+    out->sentences = arena_zalloc(arena, sentences, sizeof *out->sentences);
+    if (!out->sentences)
+        return -1;
+    for (size_t i = 0; i < item->count; i++) {
+        const struct text *text = &item->texts[i];
+        const struct text_places places = {markup ? sources[i] : NULL, markup ? targets[i] : NULL};
+        struct rendered rendered;
+        struct plan_answer own = {0};
+        if (render_item(text, arena, &rendered, &own) != 0)
+            return -1;
+        if (!markup)
+            answer = own;
+        if (own.text == text->source) /* it is its own translation */
+            continue;
+        if (align_words(text, &rendered, places, arena, &room, out) != 0)
+            return -1;
+        align_sentences(text, &rendered, places, out);
+    }
+    if (out->sentence_count == 0)
+        begin_sentence(out, 0, 0);
+    out->sentences[out->sentence_count - 1].source.end = item->length;
+    out->sentences[out->sentence_count - 1].target.end = answer.length;
+    return 0;
 }

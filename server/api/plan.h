@@ -24,7 +24,9 @@ struct plan_item {
                          * target language already and is not translated */
     struct plan_guess guess; /* guesses of the source language, if the request does not give it */
     const char *source_language, *target_language; /* the values of lang attributes */
-    struct text *texts;                            /* [count] */
+    size_t string;      /* the string that it is of; the items of a string are neighbours */
+    bool tagged;        /* it is markup, whatever the plan says of the others */
+    struct text *texts; /* [count] */
     size_t count;
     bool parsed; /* html and count are set */
     bool
@@ -36,7 +38,7 @@ struct plan_item {
  * plans set request->plan. */
 struct plan {
     struct plan_item
-        *items; /* [count]: all strings in the first target language, then all in the next */
+        *items; /* [count]: the first string in all of its target languages, then the next */
     size_t count, strings;
     bool markup;
     bool aligned;              /* plan_align will be called: marks in texts are not recognized */
@@ -71,6 +73,14 @@ struct plan_reason {
 
 enum { PLAN_MOST_TARGETS = 16 };
 
+/* What one of the strings of an order has for itself. */
+struct order_string {
+    const char *source;         /* a language code, in the arena; NULL: detect it */
+    const char *const *targets; /* [target_count] the same */
+    size_t target_count;
+    bool markup;
+};
+
 /* The order of a request, in its arena. texts and, until order_start, the codes are borrowed from
  * the JSON. */
 struct order {
@@ -80,6 +90,9 @@ struct order {
     const char *source;  /* a language code; NULL or "auto": detect it */
     const char *targets[PLAN_MOST_TARGETS]; /* [target_count] */
     size_t target_count;
+    const struct order_string
+        *strings; /* [count] languages and kinds of the strings, which begin with the same codes if
+                     they are the same; NULL: all strings have those of the order */
     const char *glossary; /* name or id of a kept glossary; NULL: none */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
@@ -147,6 +160,10 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 /* Parses items that are markup, and texts with marks. Returns -1 with ERROR_INPUT or ERROR_MEMORY.
  */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
+/* True if the item is markup. */
+static inline bool plan_is_markup(const struct plan *plan, const struct plan_item *item) {
+    return plan->markup || item->tagged;
+}
 /* Returns the number of characters of item i without tags. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
@@ -186,8 +203,10 @@ struct plan_alignment {
     struct plan_pair *words, *sentences; /* [word_count], [sentence_count] */
     size_t word_count, sentence_count;
 };
-/* Aligns an item that is not markup, in a plan that is aligned. Everything is in the arena. Returns
- * -1 if memory runs out. */
-int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out);
+/* Aligns an item that is not a document, in a plan that is aligned; the places are those in the
+ * item's source and in its answer, also of markup. Everything is in the arena. Returns -1 if memory
+ * runs out. */
+int plan_align(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+               struct plan_alignment *out);
 
 #endif

@@ -348,9 +348,10 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
         return -1;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
-        bool segments = plan->markup || item->marked;
+        bool markup = plan_is_markup(plan, item), segments = markup || item->marked;
+        bool first = i == 0 || item[-1].string != item->string;
         if (segments && item->count > 0 &&
-            i < plan->strings) { /* check the language of all segments together */
+            first) { /* check the language of all segments together */
             char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
             size_t length = 0;
             for (size_t j = 0; joined && j < item->count && length < LANGUAGE_BYTES; j++) {
@@ -365,7 +366,7 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
                                             length, arena, warnings) != 0)
                 return -1;
         }
-        if (!plan->markup && item->marked && item->count == 0 && item->chosen.model &&
+        if (!markup && item->marked && item->count == 0 && item->chosen.model &&
             warn_of_message(item->source, item->length, arena, warnings) != 0)
             return -1;
         struct warning *before = warnings->last;
@@ -377,7 +378,7 @@ int warnings_of_plan(struct request *request, const struct plan_answers *answers
                  added = added->next)
                 added->text = (size_t)(&item->texts[j] - request->texts);
         }
-        if (!answers || plan->markup || item->count == 0 || warnings->last != before)
+        if (!answers || markup || item->count == 0 || warnings->last != before)
             continue;
         const struct whole whole = {{item->source, item->length},
                                     {answers[i].all[0].text, answers[i].all[0].length}};

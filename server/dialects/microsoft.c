@@ -1,7 +1,7 @@
-/* This file has Microsoft's dialect, version 3.0 of the Translator API: POST
- * /translate?api-version=3.0, detection, sentences, languages, and the token that some clients
- * first fetch with their key. The fields are in the query string, and the body is an array of
- * {"Text"}. Alignment and lengths count UTF-16 units. */
+/* This file has Microsoft's dialect, versions 3.0 and 2026-06-06 of the Translator API: POST
+ * /translate, detection, sentences, languages, and the token that some clients first fetch with
+ * their key. In 3.0 the fields are in the query string, and the body is an array of {"Text"}; in
+ * 2026-06-06 each of the body's "inputs" has its own. Alignment and lengths count UTF-16 units. */
 #include "server/dialects/microsoft.h"
 #include "model/base/utf8.h"
 #include "server/api/access.h"
@@ -25,10 +25,13 @@ static void microsoft_put_error(struct writer *w, const struct dialect_error *er
         const char *field;
         unsigned detail;
     } details[] = {{"from", 35},
+                   {"inputs.language", 35},
                    {"to", 36},
+                   {"inputs.targets", 36},
                    {"textType", 18},
                    {"includeAlignment", 17},
-                   {"includeSentenceLength", 17}};
+                   {"includeSentenceLength", 17},
+                   {"api-version", 21}};
     unsigned detail = 0;
     for (size_t i = 0;
          error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details;
@@ -45,34 +48,79 @@ static void microsoft_put_error(struct writer *w, const struct dialect_error *er
 
 /* ---- fields ---- */
 
-enum { MOST_TEXTS = 1000 };
+enum { MOST_TEXTS = 1000, MOST_LANGUAGES = 64 };
 
+enum version { VERSION_3, VERSION_2026, VERSIONS };
+static const char *const versions[] = {[VERSION_3] = "3.0", [VERSION_2026] = "2026-06-06"};
+
+/* An array of objects and "inputs" are no other dialect's, and without a version get an error that
+ * names those that there are. */
 bool microsoft_speaks(const struct dialect_fields *fields) {
-    return dialect_sent(fields->call, "api-version") != NULL;
+    return dialect_sent(fields->call, "api-version") ||
+           json_is_object(json_array_get(fields->root, 0)) || dialect_has(fields, "inputs");
 }
 
-/* Makes an object of the query string's fields and of the texts under "Text". */
-static json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
+/* Returns -1 after setting the reply if there is no such version. */
+static int read_version(const struct call *call, enum version *version, struct reply *reply) {
+    const struct api_field *sent = dialect_sent(call, "api-version");
+    unsigned i = 0;
+    while (i < VERSIONS && (!sent || strcmp(sent->value, versions[i]) != 0))
+        i++;
+    *version = (enum version)i;
+    return i < VERSIONS
+               ? 0
+               : reply_refuse(reply, "api-version", "api-version must be %s or %s, got \"%.60s\"",
+                              versions[0], versions[1], sent ? sent->value : "");
+}
+
+/* Makes an object of the query string's fields, of the texts under "Text" and, in 2026-06-06, of
+ * the body's "inputs". */
+static json_t *merge_body(const struct call *call, enum version version, json_t *body,
+                          struct reply *reply) {
     if (call_check_fields(call, reply) != 0)
         return NULL;
-    if (!json_is_array(body)) {
+    json_t *inputs = version == VERSION_3 ? body : json_object_get(body, "inputs");
+    if (!json_is_array(inputs)) {
         reply_fail(reply, STATUS_INVALID, NULL,
-                   "the body must be an array of {\"Text\": \"...\"}, got %s",
-                   value_type_name(body));
+                   version == VERSION_3
+                       ? "the body must be an array of {\"Text\": \"...\"}, got %s"
+                       : "the body must be {\"inputs\": [{\"text\": \"...\"}]}, got %s",
+                   value_type_name(version == VERSION_3 ? body
+                                   : inputs             ? inputs
+                                                        : body));
         return NULL;
     }
     json_t *root = order_load(call, reply), *texts = json_array();
-    for (size_t i = 0; root && i < json_array_size(body); i++) {
-        json_t *element = json_array_get(body, i), *text = json_object_get(element, "Text");
+    for (size_t i = 0; root && i < json_array_size(inputs); i++) {
+        json_t *element = json_array_get(inputs, i), *text = json_object_get(element, "Text");
         if (!text)
             text = json_object_get(element, "text"); /* Microsoft accepts both */
         json_array_append(texts, text ? text : element);
     }
     json_object_set_new(root, "Text", texts);
+    if (version == VERSION_2026)
+        json_object_set(root, "inputs", inputs);
     if (!root || !value_lacked_memory())
         return root;
     json_decref(root);
     reply_fail_memory(reply);
+    return NULL;
+}
+
+static json_t *merge(const struct call *call, json_t *body, struct reply *reply) {
+    enum version version;
+    return read_version(call, &version, reply) == 0 ? merge_body(call, version, body, reply) : NULL;
+}
+
+/* The same for what there is in 3.0 only, which need not be named. */
+static json_t *merge_3(const struct call *call, json_t *body, struct reply *reply) {
+    enum version version = VERSION_3;
+    if (dialect_sent(call, "api-version") && read_version(call, &version, reply) != 0)
+        return NULL;
+    if (version == VERSION_3)
+        return merge_body(call, version, body, reply);
+    reply_fail(reply, STATUS_INVALID, "api-version", "%s is part of api-version %s only",
+               call->path, versions[VERSION_3]);
     return NULL;
 }
 
@@ -106,15 +154,20 @@ struct wanted {
     struct sent_text *sent; /* [strings] the texts that the client sent */
 };
 
-static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena,
-                      struct reply *reply) {
-    const char *type, *version;
-    if (order_string(root, "api-version", &version, reply) != 0 ||
-        order_string(root, "from", &order->source, reply) != 0 ||
-        order_string(root, "textType", &type, reply) != 0)
+static int read_type(const json_t *root, bool *markup, struct reply *reply) {
+    const char *type;
+    if (order_string(root, "textType", &type, reply) != 0)
         return -1;
-    json_t *to = json_object_get(
-        root, "to"); /* it may be repeated, or contain several codes separated by commas */
+    *markup = type && strcasecmp(type, "html") == 0;
+    return !type || *markup || strcasecmp(type, "plain") == 0
+               ? 0
+               : reply_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"",
+                              type);
+}
+
+/* Reads the targets of 3.0: `to` may be repeated, or contain several codes separated by commas. */
+static int read_to(const json_t *to, struct order *order, struct arena *arena,
+                   struct reply *reply) {
     for (size_t i = 0; i < json_array_size(to); i++) {
         char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)),
                                  json_string_length(json_array_get(to, i)));
@@ -125,20 +178,82 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
             order->targets[order->target_count++] = code;
         }
     }
-    if (order->target_count == 0)
-        return reply_refuse(reply, "to", "to is missing");
+    return order->target_count > 0 ? 0 : reply_refuse(reply, "to", "to is missing");
+}
+
+/* The codes of a request's languages, each once, so that equal codes are one pointer. */
+struct codes {
+    const char *all[MOST_LANGUAGES]; /* [count] */
+    size_t count;
+};
+
+/* Reads a code, which is a member of the object; NULL: it has none. */
+static int read_code(const json_t *object, struct codes *codes, struct arena *arena,
+                     const char *name, const char **out, struct reply *reply) {
+    const char *code;
+    if (order_string(object, "language", &code, reply) != 0)
+        return -1;
+    for (size_t i = 0; code && i < codes->count; i++)
+        if (strcmp(codes->all[i], code) == 0) {
+            *out = codes->all[i];
+            return 0;
+        }
+    if (code && codes->count == MOST_LANGUAGES)
+        return reply_refuse(reply, name, "at most %d languages may be asked for", MOST_LANGUAGES);
+    *out = code ? arena_copy(arena, code, strlen(code)) : NULL;
+    if (*out)
+        codes->all[codes->count++] = *out;
+    return 0;
+}
+
+/* Reads what each of the inputs of 2026-06-06 has besides its text. */
+static int read_inputs(const json_t *inputs, struct order *order, struct arena *arena,
+                       struct reply *reply) {
+    struct codes codes = {.count = 0};
+    struct order_string *strings = arena_zalloc(arena, order->count, sizeof *strings);
+    size_t i, k;
+    const json_t *input, *target;
+    json_array_foreach(strings ? inputs : NULL, i, input) {
+        const json_t *targets = json_object_get(input, "targets");
+        size_t count = json_array_size(targets);
+        if (!json_is_array(targets) || count < 1 || count > PLAN_MOST_TARGETS)
+            return reply_refuse(
+                reply, "inputs.targets",
+                "inputs[%zu].targets must be an array of 1 to %d objects {\"language\": \"...\"}",
+                i, PLAN_MOST_TARGETS);
+        const char **all = arena_zalloc(arena, count, sizeof *all);
+        if (read_code(input, &codes, arena, "inputs.language", &strings[i].source, reply) != 0 ||
+            read_type(input, &strings[i].markup, reply) != 0)
+            return -1;
+        json_array_foreach(all ? targets : NULL, k, target) {
+            if (read_code(target, &codes, arena, "inputs.targets", &all[k], reply) != 0)
+                return -1;
+            if (!all[k] && !arena_failed(arena))
+                return reply_refuse(reply, "inputs.targets",
+                                    "inputs[%zu].targets[%zu].language is missing", i, k);
+        }
+        strings[i].targets = all;
+        strings[i].target_count = count;
+    }
+    order->strings = strings;
+    order->source_name = "inputs.language";
+    order->target_name = "inputs.targets";
+    return arena_failed(arena) ? reply_fail_memory(reply) : 0;
+}
+
+static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena,
+                      struct reply *reply) {
+    const json_t *inputs = json_object_get(root, "inputs");
+    if (!inputs && (order_string(root, "from", &order->source, reply) != 0 ||
+                    read_to(json_object_get(root, "to"), order, arena, reply) != 0))
+        return -1;
     if (order_texts(root, order, MOST_TEXTS, reply) != 0 ||
         order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
         order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
         return -1;
-    order->markup = type && strcasecmp(type, "html") == 0;
     order->aligned = wanted->alignment || wanted->lengths;
-    if (type && !order->markup && strcasecmp(type, "plain") != 0)
-        return reply_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"",
-                            type);
-    return version && strcmp(version, "3.0") == 0
-               ? 0
-               : reply_refuse(reply, "api-version", "api-version must be 3.0");
+    return inputs ? read_inputs(inputs, order, arena, reply)
+                  : read_type(root, &order->markup, reply);
 }
 
 /* ---- phrases with their translation ---- */
@@ -234,7 +349,9 @@ static void microsoft_start(const struct dialect *dialect, const struct service 
         const char *text = json_string_value(json_array_get(texts, i));
         if (text && strstr(text, phrase_begin))
             json_array_set_new(
-                texts, i, replace_phrases(text, order->markup, phrases, &wanted->sent[i], arena));
+                texts, i,
+                replace_phrases(text, order->strings ? order->strings[i].markup : order->markup,
+                                phrases, &wanted->sent[i], arena));
     }
     if (value_lacked_memory() || arena_failed(arena))
         result = reply_fail_memory(reply);
@@ -319,17 +436,19 @@ static void put_side(struct writer *w, const char *key, const char *text,
     writer_end_array(w);
 }
 
-static void put_translation(struct writer *w, const struct plan *plan, size_t i,
+static void put_translation(struct writer *w, const struct plan *plan, const struct plan_item *item,
                             const struct plan_answer *answer, struct arena *arena) {
     const struct wanted *wanted = plan->order->own;
-    const struct plan_item *item = &plan->items[i];
-    const struct sent_text *sent = &wanted->sent[i % plan->strings];
+    const struct sent_text *sent = &wanted->sent[item->string];
     const char *source = sent->count > 0 ? sent->text : item->source;
+    bool newer = plan->order->strings != NULL;
     struct plan_alignment alignment = {0};
     writer_begin_object(w, NULL);
-    writer_string_of(w, "text", answer->text, answer->length);
-    writer_string(w, "to", plan->order->targets[i / plan->strings]);
-    if (plan->aligned && plan_align(item, arena, &alignment) != 0)
+    order_put_text(w, "text", answer);
+    writer_string(w, newer ? "language" : "to", item->target_language);
+    if (newer)
+        writer_count(w, "sourceCharacters", utf8_count(source, strlen(source)));
+    if (plan->aligned && plan_align(plan, item, arena, &alignment) != 0)
         writer_fail(w);
     if (plan->aligned && wanted->alignment)
         put_projection(w, source, sent, answer, &alignment, arena);
@@ -349,27 +468,34 @@ static void microsoft_put_guess(struct writer *w, const char *key, const struct 
     writer_end_object(w);
 }
 
+/* An array of texts, each with its translations; 2026-06-06 has it under "value". */
 static void put_answers(struct writer *w, const struct plan *plan,
                         const struct plan_answers *answers, struct arena *arena) {
-    writer_begin_array(w, NULL);
-    for (size_t i = 0; i < plan->strings; i++) {
+    bool newer = plan->order->strings != NULL;
+    if (newer)
         writer_begin_object(w, NULL);
-        if (plan->guessed)
-            microsoft_put_guess(w, "detectedLanguage", &plan->items[i].guess);
+    writer_begin_array(w, newer ? "value" : NULL);
+    for (size_t i = 0; i < plan->count;) {
+        const struct plan_item *first = &plan->items[i];
+        writer_begin_object(w, NULL);
+        if (first->guess.code)
+            microsoft_put_guess(w, "detectedLanguage", &first->guess);
         writer_begin_array(w, "translations");
-        for (size_t item = i; item < plan->count; item += plan->strings)
-            put_translation(w, plan, item, &answers[item].all[0], arena);
+        for (; i < plan->count && plan->items[i].string == first->string; i++)
+            put_translation(w, plan, &plan->items[i], &answers[i].all[0], arena);
         writer_end_array(w);
         writer_end_object(w);
     }
     writer_end_array(w);
+    if (newer)
+        writer_end_object(w);
 }
 
 const struct dialect dialect_microsoft = {
     .name = "microsoft",
     .speaks = microsoft_speaks,
     .load = microsoft_load,
-    .merge = microsoft_merge,
+    .merge = merge,
     .several = "to",
     .order = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true},
     .start = microsoft_start,
@@ -406,7 +532,7 @@ static void detect_start(const struct dialect *dialect, const struct service *se
 const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
                                                  .speaks = microsoft_speaks,
                                                  .load = microsoft_load,
-                                                 .merge = microsoft_merge,
+                                                 .merge = merge_3,
                                                  .start = detect_start,
                                                  .put_error = microsoft_put_error};
 
@@ -473,7 +599,7 @@ static void break_start(const struct dialect *dialect, const struct service *ser
 
 const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
                                                 .load = microsoft_load,
-                                                .merge = microsoft_merge,
+                                                .merge = merge_3,
                                                 .start = break_start,
                                                 .put_error = microsoft_put_error};
 
@@ -481,8 +607,12 @@ const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
 
 void microsoft_languages(const struct call *call, struct request *request, struct reply *reply) {
     char in[LANGUAGE_CODE_BYTES];
+    enum version version;
     language_preferred(call->accept_language, in);
     struct plan_codes codes;
+    reply->dialect = &dialect_microsoft; /* for errors: the path is LibreTranslate's, too */
+    if (read_version(call, &version, reply) != 0)
+        return;
     if (order_list(request, true, true, &codes, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
@@ -495,6 +625,10 @@ void microsoft_languages(const struct call *call, struct request *request, struc
         writer_begin_object(&w, codes.all[i]);
         writer_strings(&w, "name", name, "nativeName", own, "dir",
                        language_is_rtl(codes.all[i]) ? "rtl" : "ltr", NULL);
+        if (version == VERSION_2026) {
+            writer_begin_array(&w, "models"); /* there are no language models */
+            writer_end_array(&w);
+        }
         writer_end_object(&w);
     }
     writer_end_object(&w);

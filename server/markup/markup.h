@@ -217,6 +217,24 @@ bool markup_is_placed(const struct markup *markup, const struct markup_segment *
 char *markup_write(const struct markup *markup, const struct markup_translation *translations,
                    struct arena *arena, size_t *length, struct error *err);
 
+/* Where a byte of a segment's text, or of its translation, stands in a document: bytes [begin,end),
+ * such as those of a reference, or of the unit that it is part of. end 0: it does not stand there.
+ */
+struct markup_place {
+    uint32_t begin, end;
+};
+/* Finds the texts of the markup's segments in the HTML that it was read from. Returns the places
+ * [markup->count][length of the segment], all in the arena; NULL if memory runs out. Values of
+ * attributes have none. Time is linear in the length of the HTML. */
+struct markup_place **markup_find_places(const struct markup *markup, const char *html,
+                                         size_t length, struct arena *arena);
+/* Like markup_write, for HTML, and sets the places of the translations' bytes:
+ * places [markup->count], each NULL or zeroed [length of the translation]. */
+char *markup_write_places(const struct markup *markup,
+                          const struct markup_translation *translations,
+                          struct markup_place *const *places, struct arena *arena, size_t *length,
+                          struct error *err);
+
 /* Where pieces were written that are not part of a translation's own text, in the order of the
  * output. */
 struct markup_trace {

@@ -17,9 +17,10 @@ struct writing {
     const struct markup *markup;
     const struct markup_translation *translations; /* [markup->count] */
     struct bytes_buffer *out;
-    struct arena *scratch;      /* for one segment */
-    bool as_it_was;             /* no value in a tag is rewritten */
-    struct markup_trace *trace; /* NULL: not wanted */
+    struct arena *scratch;              /* for one segment */
+    bool as_it_was;                     /* no value in a tag is rewritten */
+    struct markup_trace *trace;         /* NULL: not wanted */
+    struct markup_place *const *places; /* of the translations' bytes; NULL: not wanted */
 };
 
 static void trace_piece(const struct writing *writing, size_t piece) {
@@ -109,7 +110,26 @@ struct scribe {
     size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
     size_t after_unit; /* the end of the last unit in the output; 0: none */
     enum piece_notation notation;
+    struct markup_place *places; /* of the translation's bytes; NULL: not wanted */
 };
+
+/* Notes that bytes [begin,end) of the translation stand from `at` to the end of the output. */
+static void note_places(struct scribe *scribe, size_t begin, size_t end, size_t at) {
+    for (; scribe->places && begin < end; begin++)
+        scribe->places[begin] = (struct markup_place){(uint32_t)at, (uint32_t)scribe->out->length};
+}
+
+/* Writes text of the translation with references, and notes the places of its characters. */
+static void write_placed(struct scribe *scribe, size_t length) {
+    const char *text = scribe->translation->text;
+    size_t end = scribe->at + length;
+    for (size_t at = scribe->at, begin = at; at < end; begin = at) {
+        size_t before = scribe->out->length;
+        character_next(text, end, &at);
+        bytes_put_escaped(scribe->out, text + begin, at - begin, text_marks);
+        note_places(scribe, begin, at, before);
+    }
+}
 
 /* Writes the translation up to this byte. A segment is one line: a line end of the translation,
  * which might end a cue, a row or a message, becomes a space. */
@@ -123,7 +143,9 @@ static void write_to(struct scribe *scribe, size_t byte) {
         size_t length = 0;
         while (scribe->at + length < byte && text[length] != '\n' && text[length] != '\r')
             length++;
-        if (references)
+        if (references && scribe->places)
+            write_placed(scribe, length);
+        else if (references)
             bytes_put_escaped(scribe->out, text, length, text_marks);
         else
             escape(scribe->out, text, length);
@@ -159,9 +181,15 @@ static bool is_letter_before(const struct markup_translation *translation, size_
 }
 
 static void put_unit(struct scribe *scribe, const struct place_node *node) {
-    for (size_t i = node->piece; i <= node->end_piece; i++)
-        write_piece(scribe->writing, &scribe->writing->markup->pieces[i]);
-    scribe->fixed = scribe->after_unit = scribe->out->length;
+    struct bytes_buffer *out = scribe->out;
+    for (size_t i = node->piece; i <= node->end_piece; i++) {
+        const struct piece *piece = &scribe->writing->markup->pieces[i];
+        size_t before = out->length;
+        write_piece(scribe->writing, piece);
+        if (piece->plain) /* the content of an element, which stands for it */
+            note_places(scribe, node->begin, node->past, before);
+    }
+    scribe->fixed = scribe->after_unit = out->length;
     if (scribe->at < node->past)
         scribe->at = node->past;
 }
@@ -318,13 +346,15 @@ static void write_translation(const struct writing *writing, const struct markup
         orders[i] = (struct order){nodes[i].parent, nodes[i].begin, i};
     qsort(orders + 1, count - 1, sizeof *orders, compare_orders);
 
-    struct scribe scribe = {.writing = writing,
-                            .translation = translation,
-                            .nodes = nodes,
-                            .orders = orders,
-                            .count = count,
-                            .out = out,
-                            .notation = pieces[segment->first].notation};
+    struct scribe scribe = {
+        .writing = writing,
+        .translation = translation,
+        .nodes = nodes,
+        .orders = orders,
+        .count = count,
+        .out = out,
+        .notation = pieces[segment->first].notation,
+        .places = writing->places ? writing->places[translation - writing->translations] : NULL};
     struct frame stack[MARKUP_MAX_DEPTH + 1] = {
         {.node = 0, .next = 1, .end = first_child(&scribe, 1)}};
     write_edge(out, &pieces[segment->first], true);
@@ -418,7 +448,7 @@ static bool write_pieces(const struct writing *writing, size_t first, size_t end
 bool markup_write_pieces(struct markup_writing *part, size_t first, size_t end) {
     struct arena scratch;
     const struct writing writing = {part->markup, part->translations, part->out, &scratch,
-                                    false,        part->trace};
+                                    false,        part->trace,        NULL};
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, part->out->arena->budget);
     part->lossy = false;
@@ -427,8 +457,10 @@ bool markup_write_pieces(struct markup_writing *part, size_t first, size_t end) 
     return translated;
 }
 
-char *markup_write(const struct markup *markup, const struct markup_translation *translations,
-                   struct arena *arena, size_t *length, struct error *err) {
+char *markup_write_places(const struct markup *markup,
+                          const struct markup_translation *translations,
+                          struct markup_place *const *places, struct arena *arena, size_t *length,
+                          struct error *err) {
     /* The buffer is about as long as the document will be, so that it seldom grows, which leaves a
      * copy in the arena. */
     size_t bytes = 1, segment = 0;
@@ -445,8 +477,8 @@ char *markup_write(const struct markup *markup, const struct markup_translation 
     struct bytes_buffer out = {
         .arena = arena, .capacity = bytes, .bytes = arena_alloc(arena, bytes, 1)};
     struct arena scratch;
-    const struct writing writing = {markup,   translations,          &out,
-                                    &scratch, markup->below != NULL, NULL};
+    const struct writing writing = {markup, translations, &out, &scratch, markup->below != NULL,
+                                    NULL,   places};
     out.failed = !out.bytes;
     arena_init(&scratch, SCRATCH_BYTES);
     arena_limit(&scratch, arena->budget);
@@ -454,4 +486,9 @@ char *markup_write(const struct markup *markup, const struct markup_translation 
     write_pieces(&writing, 0, markup->piece_count, &segment, &lossy);
     arena_done(&scratch);
     return bytes_take(&out, length, err);
+}
+
+char *markup_write(const struct markup *markup, const struct markup_translation *translations,
+                   struct arena *arena, size_t *length, struct error *err) {
+    return markup_write_places(markup, translations, NULL, arena, length, err);
 }

@@ -179,6 +179,109 @@ START_TEST(google) {
 }
 END_TEST
 
+#define NEW "/translate?api-version=2026-06-06"
+
+/* Each input of 2026-06-06 has its own languages and kind. */
+START_TEST(microsoft_2026) {
+    static const struct row rows[] = {
+        {NEW,
+         "{'inputs': [{'text': '" DOG
+         "', 'targets': [{'language': 'fr'}]}, {'text': 'A <b>dog</b>.', "
+         "'language': 'en', 'textType': 'Html', 'targets': [{'language': 'en'}, {'language': "
+         "'fr'}]}]}",
+         NULL, "value.1.translations.1.text", "<b>chien</b>", 0},
+        {NEW, "{'inputs': [{'text': '" DOG "', 'targets': [{'language': 'fr'}]}]}", NULL,
+         "value.0.translations.0.language", "fr", 0},
+        {NEW, "{'inputs': [{'text': '" DOG "', 'targets': [{'language': 'fr'}]}]}", NULL,
+         "value.0.detectedLanguage.language", "en", 0},
+        {NEW "&includeAlignment=true",
+         "{'inputs': [{'text': 'A dog.', 'language': 'en', 'targets': [{'language': 'fr'}]}]}",
+         NULL, "value.0.translations.0.alignment.proj", "2:4-3:7", 0},
+        {NEW, "{'inputs': [{'text': 'x', 'targets': [{'language': 'xx'}]}]}", NULL, "error.message",
+         "inputs.targets: \"xx\" is not supported", 400},
+        {NEW, "{'inputs': [{'text': 'x', 'language': 'xx', 'targets': [{'language': 'fr'}]}]}",
+         NULL, "error.message", "inputs.language: \"xx\" is not supported", 400},
+        {NEW, "{'inputs': [{'text': 'x', 'targets': []}]}", NULL, "error.message",
+         "inputs[0].targets must be an array of 1 to 16", 400},
+        {NEW, "{'inputs': [{'text': 'x', 'targets': [{}]}]}", NULL, "error.message",
+         "inputs[0].targets[0].language is missing", 400},
+        {NEW, "{'inputs': [{'text': 'x', 'textType': 'x', 'targets': [{'language': 'fr'}]}]}", NULL,
+         "error.message", "textType must be plain or html", 400},
+        {NEW, "{'inputs': [{'targets': [{'language': 'fr'}]}]}", NULL, "error.message",
+         "Text must be a string", 400},
+        {NEW, "[{'Text': 'x'}]", NULL, "error.message", "the body must be {\"inputs\": [", 400},
+        /* an unknown version: the known ones */
+        {"/translate?api-version=2.0&to=fr", "[{'Text': 'x'}]", NULL, "error.message",
+         "api-version must be 3.0 or 2026-06-06, got \"2.0\"", 400},
+        {"/translate", "{'inputs': []}", NULL, "error.message", "3.0 or 2026-06-06", 400},
+        {"/translate?to=fr", "[{'Text': 'x'}]", NULL, "error.message", "3.0 or 2026-06-06", 400},
+        {"/languages?api-version=2.0", NULL, NULL, "error.message", "3.0 or 2026-06-06", 400},
+        {"/detect?api-version=2026-06-06", "{'inputs': [{'text': 'x'}]}", NULL, "error.message",
+         "/detect is part of api-version 3.0 only", 400},
+    };
+    struct reply reply;
+    CHECK_ROWS(rows);
+    client_post(&served, NEW, rows[0].json, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "value")), 2);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "value.0.translations")), 1);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "value.1.translations")), 2);
+    ck_assert_double_eq(number_at(reply.json, "value.0.translations.0.sourceCharacters"), 17);
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "value.1"), "detectedLanguage"));
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/languages?api-version=2026-06-06"}, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "translation.fr.models")), 0);
+    reply_done(&reply);
+}
+END_TEST
+
+/* Ranges are those of the HTML that was sent and of that which came back. */
+START_TEST(microsoft_html_alignment) {
+    static const struct {
+        const char *html, *source, *target;
+    } rows[] = {
+        {"<p>A <b>dog</b> runs.</p>", "dog", "chien"},
+        {"<p>It snows.</p><ul><li>Snow</li><li>A <i>dog</i> &amp; a boy.</li></ul>", "dog",
+         "chien"},
+        {"<script>dog()</script><!-- dog --><p title='A dog'>It snows. A d&#111;g.</p>", "d&#111;g",
+         "chien"},
+        {"<p>A <b>dog &amp; a boy</b> run.</p>", "&amp;", "et"},
+    };
+    static const char *const paths[] = {
+        "/translate?api-version=3.0&from=en&to=fr&textType=html&includeAlignment=true",
+        NEW "&includeAlignment=true"};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const char *html = rows[i / 2].html;
+        struct reply reply;
+        json_t *body = i % 2 == 0 ? json_pack("[{s:s}]", "Text", html)
+                                  : json_pack("{s:[{s:s,s:s,s:s,s:[{s:s}]}]}", "inputs", "text",
+                                              html, "language", "en", "textType", "Html", "targets",
+                                              "language", "fr");
+        char *json = json_dumps(body, 0);
+        client_send(&served, &(struct call){.path = paths[i % 2], .body = json, .headers = {JSON}},
+                    &reply);
+        ck_assert_msg(reply.status == 200, "%s", reply.body);
+        const json_t *item =
+            json_at(reply.json, i % 2 == 0 ? "0.translations.0" : "value.0.translations.0");
+        const char *text = text_at(item, "text"), *proj = text_at(item, "alignment.proj");
+        size_t found = 0;
+        for (const char *at = proj; at; at = strchr(at, ' ')) {
+            size_t from, last, to, end; /* the texts are ASCII up to there */
+            at += *at == ' ';
+            ck_assert_int_eq(sscanf(at, "%zu:%zu-%zu:%zu", &from, &last, &to, &end), 4);
+            ck_assert(from <= last && last < strlen(html) && to <= end && end < strlen(text));
+            found += strlen(rows[i / 2].source) == last + 1 - from &&
+                     memcmp(html + from, rows[i / 2].source, last + 1 - from) == 0 &&
+                     strlen(rows[i / 2].target) == end + 1 - to &&
+                     memcmp(text + to, rows[i / 2].target, end + 1 - to) == 0;
+        }
+        ck_assert_msg(found == 1, "%s: %s in %s", html, proj, text);
+        reply_done(&reply);
+        free(json);
+        json_decref(body);
+    }
+}
+END_TEST
+
 static bool has_member(const json_t *root, const char *path) {
     char *copy = strdup(path);
     for (char *part, *rest = copy; root && (part = strsep(&rest, ".")) != NULL;)
@@ -199,6 +302,8 @@ START_TEST(one_path_for_all) {
          "translations.0.sentences"},
         {"", "{'q': 'A dog.', 'source': 'en', 'target': 'fr'}", "translatedText"},
         {"?api-version=3.0&to=fr", "[{'Text': 'A dog.'}]", "0.translations"},
+        {"?api-version=2026-06-06",
+         "{'inputs': [{'text': 'A dog.', 'targets': [{'language': 'fr'}]}]}", "value"},
         {"", "{'text': 'A dog.', 'from': 'en', 'to': 'fr'}", "result"},
         {"", "{'text': 'A dog.', 'source_lang': 'EN', 'target_lang': 'FR'}", "data"},
         {"", "{'source': ['A dog.'], 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}",
@@ -286,6 +391,8 @@ Suite *dialect_servers_suite(void) {
     tcase_add_test(cases, lingva);
     tcase_add_test(cases, hcfy);
     tcase_add_test(cases, google);
+    tcase_add_test(cases, microsoft_2026);
+    tcase_add_test(cases, microsoft_html_alignment);
     tcase_add_test(cases, one_path_for_all);
     tcase_add_test(cases, deeplx_has_alternatives_only_if_asked);
     suite_add_tcase(suite, cases);

@@ -1027,6 +1027,87 @@ START_TEST(long_documents_take_turns) {
 }
 END_TEST
 
+/* ---- places ---- */
+
+/* True if a place of HTML writes the character, of which c is the first byte, alone, as a reference
+ * or as part of a unit. */
+static bool writes(const char *html, struct markup_place place, char c) {
+    static const char *const references[][2] = {
+        {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&#65;", "A"}, {"&eacute;", "\xc3"}};
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++)
+        if (place.end - place.begin == strlen(references[i][0]) &&
+            strncmp(html + place.begin, references[i][0], place.end - place.begin) == 0)
+            return references[i][1][0] == c;
+    return place.end > 0 && memchr(html + place.begin, c, place.end - place.begin);
+}
+
+/* Every character of a segment stands in the HTML, and every one of its translation in the result,
+ * in a place that writes it. */
+START_TEST(every_character_has_its_place) {
+    static const char *const pages[] = {
+        "A dog.",
+        "<p>A <b>big</b> dog &amp; a boy</p><p>It   snows.\n</p>",
+        "<script>var a = '<b>A dog';</script><style>p { }</style><p>A dog</p>",
+        "<!-- A dog --><p>A dog <!-- big --> runs</p><!doctype A>",
+        "&#65; &eacute;t&eacute; &lt;b&gt; 1 < 2 & 3 &unknown; x",
+        "<p title='A > dog'>A <i>b<u>i</u>g</i> d\xc3\xb6g</P><ul><li>One<li>Two</ul>",
+        "The <code>ls</code> command and <span translate=\"no\">Rex</span> run. <pre>A dog</pre> "
+        "End",
+        "<div>A</div>dog<br>runs<img alt='A dog'>fast <textarea>A &amp; dog</textarea> home",
+        "One&nbsp;two <b>three</b>&nbsp;four",
+        "</p>A</b> dog<b",
+        "A <b>dog</b"};
+    for (size_t page = 0; page < sizeof pages / sizeof *pages; page++) {
+        const char *html = pages[page];
+        struct markup markup;
+        struct error error = {0};
+        ck_assert_int_eq(markup_parse_html(html, strlen(html), &arena, &markup, &error), 0);
+        struct markup_place **places = markup_find_places(&markup, html, strlen(html), &arena);
+        struct markup_place **targets = arena_zalloc(&arena, markup.count + 1, sizeof *targets);
+        struct markup_translation *translations =
+            arena_zalloc(&arena, markup.count + 1, sizeof *translations);
+        for (size_t i = 0; i < markup.count; i++) {
+            translations[i] = fake_translate(&backwards, &markup.segments[i]);
+            targets[i] = arena_zalloc(&arena, translations[i].length + 1, sizeof *targets[i]);
+        }
+        size_t length;
+        const char *out =
+            markup_write_places(&markup, translations, targets, &arena, &length, &error);
+        ck_assert_ptr_nonnull(out);
+        for (size_t i = 0; i + markup.values < markup.count; i++) {
+            const struct markup_segment *segment = &markup.segments[i];
+            for (size_t at = 0; at < segment->length; at++)
+                if (segment->text[at] != ' ' && (segment->text[at] & 0xc0) != 0x80)
+                    ck_assert_msg(writes(html, places[i][at], segment->text[at]),
+                                  "%s: '%s' byte %zu is at %u", html, segment->text, at,
+                                  places[i][at].begin);
+            for (size_t at = 0; at < translations[i].length; at++) {
+                char c = translations[i].text[at];
+                if (c != ' ' && (c & 0xc0) != 0x80 && targets[i][at].end > 0)
+                    ck_assert_msg(writes(out, targets[i][at], c), "%s: '%c' is at %u", out, c,
+                                  targets[i][at].begin);
+            }
+        }
+    }
+}
+END_TEST
+
+/* Text that is not there ends the search soon. */
+START_TEST(places_take_linear_time) {
+    size_t length = 1 << 20;
+    char *html = arena_alloc(&arena, length + 1, 1);
+    for (size_t i = 0; i < length; i++)
+        html[i] = "<b>x</b> "[i % 9];
+    html[length] = '\0';
+    struct markup markup;
+    struct error error = {0};
+    ck_assert_int_eq(markup_parse_html("A dog runs", 10, &arena, &markup, &error), 0);
+    struct markup_place **places = markup_find_places(&markup, html, length, &arena);
+    ck_assert_ptr_nonnull(places);
+    ck_assert_uint_eq(places[0][2].end, 0);
+}
+END_TEST
+
 Suite *html_suite(void) {
     Suite *suite = suite_create("html");
     TCase *tests = tcase_create("html");
@@ -1054,6 +1135,8 @@ Suite *html_suite(void) {
     tcase_add_test(tests, rubies);
     tcase_add_test(tests, odd_translations);
     tcase_add_test(tests, long_documents_take_turns);
+    tcase_add_test(tests, every_character_has_its_place);
+    tcase_add_test(tests, places_take_linear_time);
     tcase_add_loop_test(tests, elements_of_words_without_space, 0,
                         sizeof cut_cases / sizeof *cut_cases);
     tcase_add_loop_test(tests, a_mebibyte_of_it, 0, (int)(sizeof units / sizeof *units));
