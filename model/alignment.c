@@ -49,24 +49,6 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
     return 0;
 }
 
-/* Returns where a step's top layer is stored: in the attention row, or in the memory that the step
- * left for later, which the sentence owns. */
-static float *place_of_top(const struct sentence *sentence, const float *attention) {
-    float *end = (float *)(uintptr_t)(attention + sentence->length + sentence->options.keep),
-          *added;
-    size_t own = sentence_top_inline(sentence);
-    if (own > 0)
-        return end - own;
-    memcpy(&added, end - sizeof(uintptr_t) / sizeof(float), sizeof added);
-    return added + sentence->translator->decoder.shape.past;
-}
-
-void soft_alignment_keep(const struct sentence *sentence, float *attention, const float *top) {
-    size_t size = sentence_top(sentence);
-    if (size > 0)
-        memcpy(place_of_top(sentence, attention), top, size * sizeof *top);
-}
-
 void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys,
                     size_t length, float *queries, float *rows) {
     const struct linear *query = &alignment->query;
@@ -78,10 +60,9 @@ void alignment_rows(const struct alignment *alignment, const float *x, size_t n,
     }
 }
 
-/* Makes the rows [count, T] of tokens [count] from the attention rows of the steps that decided
- * them. */
+/* Makes the rows [count, T] of tokens [count] from the steps that decided them. */
 static int make_rows(const struct sentence *sentence, const int *tokens,
-                     const float *const *attention, size_t count, struct arena *scratch,
+                     const struct step_row *const *decided, size_t count, struct arena *scratch,
                      float *rows, struct error *err) {
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
@@ -96,8 +77,7 @@ static int make_rows(const struct sentence *sentence, const int *tokens,
     for (size_t i = 0; i < count; i++) {
         int token = sentence->copies ? copies_input(sentence->copies, tokens[i]) : tokens[i];
         decoder_embed(&t->decoder, token, x + i * size);
-        memcpy(x + i * size + shape->input, place_of_top(sentence, attention[i]),
-               shape->top * sizeof *x);
+        memcpy(x + i * size + shape->input, decided[i]->top, shape->top * sizeof *x);
     }
     alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
     arena_release(scratch, mark);
@@ -139,8 +119,8 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
             if (h->length > 0)
                 memcpy(tokens, h->tokens, h->length * sizeof *tokens);
             tokens[h->length] = tokenizer_end(sentence->translator->target);
-            status = make_rows(sentence, tokens + common, h->attention + common, own, scratch, rows,
-                               err);
+            status =
+                make_rows(sentence, tokens + common, h->rows + common, own, scratch, rows, err);
         }
         for (size_t j = 0; j < common + own && status == 0; j++)
             alignment[j] = j < common ? sentence->hypotheses[earlier].alignment[j]
@@ -152,16 +132,17 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
     return status;
 }
 
-const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention,
+const float *soft_alignment_row(const struct sentence *sentence, const struct decision *decision,
                                 struct arena *arena, struct error *err) {
     if (sentence_top(sentence) == 0)
-        return attention;
+        return decision->row->attention;
     float *row = arena_alloc(arena, sentence->length, sizeof *row);
     if (!row) {
         error_memory(err);
         return NULL;
     }
-    return make_rows(sentence, &token, &attention, 1, arena, row, err) == 0 ? row : NULL;
+    return make_rows(sentence, &decision->token, &decision->row, 1, arena, row, err) == 0 ? row
+                                                                                          : NULL;
 }
 
 /* ---- the heads of a transformer ---- */

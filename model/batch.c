@@ -3,6 +3,7 @@
  * of two matrices, which closes the gaps that finished sentences leave. A sentence passes through
  * this file from top to bottom: it waits, is encoded, starts its search, takes its steps, and
  * leaves with its answer. */
+#include "model/batch.h"
 #include "model/model.h"
 #include "model/network/network.h"
 #include "model/sentence.h"
@@ -367,22 +368,22 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
 
     bool resumes = search_resumes(&sentence->options),
          looks = sentence->wants_looks && t->opening_count > 0;
-    size_t pointer = sentence_added(sentence) > 0
-                         ? sizeof(uintptr_t) / sizeof(float)
-                         : 0; /* to the memory for the data that the step adds */
-    sentence->options.keep = sentence_readout(sentence) + pointer + sentence_top_inline(sentence);
-    sentence->options.keep_state = resumes ? size : 0;
     if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
         return error_memory(err);
-    struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned =
-                                 t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
-                             .bytes = sentence->verbatim ? NULL : t->bytes,
-                             .size = tokenizer_size(t->target)};
+    const struct search_setting setting = {
+        .ids = {.end = tokenizer_end(t->target),
+                .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
+                .bytes = sentence->verbatim ? NULL : t->bytes,
+                .size = tokenizer_size(t->target)},
+        .source_length = t->decoder.attends ? sentence->length : 0,
+        .stored = {.readout = sentence_readout(sentence),
+                   .top = sentence_top_inline(sentence),
+                   .state = resumes ? size : 0},
+        .replaces = t->config.defaults.replaces,
+        .opening_length = t->opening_count};
     arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
     struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
-    if (search_init(&sentence->search, &sentence->options, ids,
-                    t->decoder.attends ? sentence->length : 0, arena, err) != 0)
+    if (search_init(&sentence->search, &sentence->options, &setting, arena, err) != 0)
         return -1;
     sentence->search.tree.arena = &sentence->arena;
     if (sentence_added(sentence) > 0)
@@ -471,14 +472,17 @@ struct group {
  * step reuses the memory of that step. Returns -1 if memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
-    size_t before = sentence_readout(sentence);
-    float *place = row->attention + search->source_length + before, *added;
-    memcpy(&added, place, sizeof added);
-    if (!added &&
-        !(added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added)))
-        return -1;
-    memcpy(place, &added, sizeof added);
-    if (batch->translator->decoder.shape.past == 0)
+    struct step_row *shown = search->shown[r];
+    size_t size = batch->translator->decoder.shape.past;
+    if (!shown->added) {
+        shown->added =
+            arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *shown->added);
+        if (!shown->added)
+            return -1;
+        if (sentence_added(sentence) > size)
+            shown->top = shown->added + size;
+    }
+    if (size == 0)
         return 0;
     size_t opened = batch->translator->opening_count;
     const float **past = arena_alloc(&batch->scratch, opened + search->step + 1, sizeof *past);
@@ -487,9 +491,7 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     if (opened > 0)
         memcpy(past, sentence->opening_past, opened * sizeof *past);
     search_past(search, r, past + opened);
-    for (size_t i = opened; i < opened + search->step; i++)
-        memcpy(&past[i], past[i] + before, sizeof past[i]);
-    past[opened + search->step] = row->added = added;
+    past[opened + search->step] = row->added = shown->added;
     row->past = past;
     return 0;
 }
@@ -517,7 +519,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             row->wanted = search_wanted(search);
             row->reads_all = search_reads_all(search);
             row->forced = sentence_forced(sentence, search->step);
-            row->attention = search->attention[r];
+            row->attention = search->shown[r]->attention;
             row->top =
                 top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
             row->state = batch->states + (sentence->first_row + r) * t->decoder.shape.state;
@@ -528,23 +530,21 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
 
-    /* The search reads readouts, tops and states after the attention of its rows, besides the data
-     * that the step has written.
-     */
+    /* stores the rest of what the step shows */
     row = batch->group;
     for (size_t i = group->first; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         const struct search *search = &sentence->search;
-        size_t readout = sentence_readout(sentence),
-               state = search->returns ? search->options.keep_state : 0;
-        bool keeps = readout + state + sentence_top(sentence) > 0;
+        const struct search_stored *stored = &search->setting.stored;
+        size_t top = sentence_top(sentence);
         for (size_t r = 0; r < search->rows; r++, row++) {
-            if (!keeps)
-                continue;
-            float *after = row->attention + search->source_length;
-            memcpy(after, row->readout, readout * sizeof *after);
-            soft_alignment_keep(sentence, row->attention, row->top);
-            memcpy(after + search->options.keep, row->state, state * sizeof *after);
+            struct step_row *shown = search->shown[r];
+            if (stored->readout > 0)
+                memcpy(shown->readout, row->readout, stored->readout * sizeof *shown->readout);
+            if (top > 0)
+                memcpy(shown->top, row->top, top * sizeof *shown->top);
+            if (search->returns && stored->state > 0)
+                memcpy(shown->state, row->state, stored->state * sizeof *shown->state);
         }
     }
     return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);
@@ -565,8 +565,8 @@ static void *copy(struct arena *arena, const void *from, size_t count, size_t si
 static int keep_answer(struct sentence *sentence, struct error *err) {
     struct arena *arena = &sentence->arena;
     struct hypothesis *kept = arena_alloc(arena, sentence->count, sizeof *kept);
-    size_t size = sentence->search.source_length +
-                  sentence_readout(sentence); /* floats of a row that the answer needs */
+    size_t length = sentence->search.setting.source_length, readout = sentence_readout(sentence),
+           size = length + readout; /* floats of a row that the answer needs */
     if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < sentence->count; i++) {
@@ -574,10 +574,11 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
         size_t common, other = sentence_closest(sentence, i, false, &common),
                        steps = hypothesis_steps(from), own = steps - common;
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
-        const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
-        float *rows = arena_alloc(arena, own, size * sizeof *rows);
-        struct alternatives *copies =
-            arena_alloc(arena, sentence->options.alternatives ? own : 0, sizeof *copies);
+        const struct step_row **rows = arena_alloc(arena, steps, sizeof *rows);
+        struct step_row *copies = arena_alloc(arena, own, sizeof *copies);
+        float *floats = arena_alloc(arena, own, size * sizeof *floats);
+        struct alternatives *alternatives = arena_alloc(
+            arena, sentence->options.report.alternatives ? own : 0, sizeof *alternatives);
         kept[i] = *from;
         kept[i].tokens = copy(arena, from->tokens, from->length, sizeof *from->tokens);
         kept[i].log_probs = copy(arena, from->log_probs, steps, sizeof *from->log_probs);
@@ -586,17 +587,23 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
             return error_memory(err);
         for (size_t j = 0; j < common; j++) {
             attention[j] = kept[other].attention[j];
-            alternatives[j] = kept[other].alternatives[j];
+            rows[j] = kept[other].rows[j];
         }
         for (size_t j = common; j < steps; j++) {
-            attention[j] =
-                memcpy(rows + (j - common) * size, from->attention[j], size * sizeof *rows);
-            if (from->alternatives[j])
-                copies[j - common] = *from->alternatives[j];
-            alternatives[j] = from->alternatives[j] ? &copies[j - common] : NULL;
+            const struct step_row *row = from->rows[j];
+            struct step_row *own_row = &copies[j - common];
+            float *own_floats = floats + (j - common) * size;
+            *own_row = (struct step_row){.attention = own_floats, .readout = own_floats + length};
+            memcpy(own_floats, row->attention, size * sizeof *own_floats);
+            if (row->alternatives) {
+                own_row->alternatives = &alternatives[j - common];
+                *own_row->alternatives = *row->alternatives;
+            }
+            attention[j] = own_floats;
+            rows[j] = own_row;
         }
         kept[i].attention = attention;
-        kept[i].alternatives = alternatives;
+        kept[i].rows = rows;
         if (from->alignment == from->attention)
             kept[i].alignment = attention;
     }
@@ -615,9 +622,11 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
     if (drops) { /* bytes of the hypotheses that are kept if they share nothing */
-        size_t rows = sentence->search.source_length + sentence_readout(sentence), bytes = LINE;
-        size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + rows * sizeof(float);
-        each += sentence->options.alternatives ? sizeof(struct alternatives) : 0;
+        size_t rows = sentence->search.setting.source_length + sentence_readout(sentence),
+               bytes = LINE;
+        size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) +
+                      sizeof(struct step_row) + rows * sizeof(float);
+        each += sentence->options.report.alternatives ? sizeof(struct alternatives) : 0;
         each += sentence_top(sentence) > 0 ? sentence->length * sizeof(float) + sizeof(void *) : 0;
         for (size_t i = 0; i < sentence->count; i++)
             bytes += sizeof *sentence->hypotheses +
@@ -679,7 +688,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         /* a row continues from the state of the previous step, unless its search returns to an
          * earlier one */
         for (size_t r = 0; r < search->rows; r++) {
-            const float *state = search->returns ? search_kept(search, r) : NULL;
+            const float *state = search->returns ? search_state(search, r) : NULL;
             if (!state)
                 state = search->returns
                             ? sentence->first_state

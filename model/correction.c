@@ -472,8 +472,8 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         glossary.hides = sentence->check->rest;
         if (chosen && glossary_constrain(second, &glossary, NULL) == 0) {
             if (signs) {
-                second->options.forbidden = sentence->translator->signs;
-                second->options.forbidden_size = tokenizer_size(sentence->translator->target);
+                second->options.phrases.forbidden = sentence->translator->signs;
+                second->options.phrases.size = tokenizer_size(sentence->translator->target);
             }
             return second;
         }

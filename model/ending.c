@@ -101,7 +101,7 @@ static struct tail source_tail(const struct sentence *sentence) {
 bool ending_is_asked(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     if (sentence->verbatim || sentence->untranslated || sentence->wants_looks ||
-        sentence->options.tree || sentence->options.strategy == &search_forced ||
+        sentence->options.report.tree || sentence->options.strategy == &search_forced ||
         strcmp(t->config.task, "translation") != 0 || !t->output.writes)
         return false;
     struct tail tail = source_tail(sentence);

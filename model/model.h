@@ -117,9 +117,6 @@ void alignment_rows(const struct alignment *alignment, const float *x, size_t n,
  * in a batch. Releases scratch. Returns -1 with ERROR_MEMORY. */
 int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch,
                          struct error *err);
-/* Keeps the top layer's output [H] in the step with this attention row: there, or after what the
- * step added to its row's past. Does nothing if the sentence does not need it. */
-void soft_alignment_keep(const struct sentence *sentence, float *attention, const float *top);
 /* Sets the alignment of each hypothesis, in the sentence's arena, before the sentence leaves its
  * batch. Fails as soft_alignment_begin does. */
 int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err);

@@ -40,10 +40,10 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
         token->piece = rendering_piece(sentence, token->id) + marked;
     if (token->id != tokenizer_unknown(t->target))
         return 0;
-    const float *attention = hypothesis->attention[i];
-    const float *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
-    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena,
-                                     &token->piece, err) != 0)
+    const float *weights =
+        sentence_replaces(sentence) ? hypothesis->alignment[i] : hypothesis->attention[i];
+    if (t->characters &&
+        speller_run(&t->speller, hypothesis->rows[i]->readout, arena, &token->piece, err) != 0)
         return -1;
     if (token->piece || !sentence->replace_unknowns)
         return 0;
@@ -52,7 +52,7 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
      * that has no character, of the next token that has one. If no token has one, there is no
      * piece. */
     struct span own = sentence_own(sentence);
-    size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
+    size_t count = sentence->search.setting.source_length > 0 ? own.end : 0, best = own.begin;
     while (best < count && glossary_holds(sentence, best))
         best++;
     for (size_t j = best + 1; j < count; j++)
@@ -209,7 +209,7 @@ static float quality_clip(float value, float most) {
 
 static void add_step(const struct estimation *estimation, size_t i, struct evidence *evidence) {
     const struct hypothesis *h = estimation->hypothesis;
-    const struct alternatives *best = h->alternatives[i]; /* the best first */
+    const struct alternatives *best = h->rows[i]->alternatives; /* the best first */
     int token = i < h->length ? h->tokens[i] : estimation->end;
     float *features = evidence->features;
     size_t k = 0;
@@ -294,7 +294,7 @@ int rendering_quality(const struct sentence *sentence, const struct hypothesis *
                       struct quality *out, struct error *err) {
     const struct translator *t = sentence->translator;
     struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
-    if (sentence->search.source_length > 0)
+    if (sentence->search.setting.source_length > 0)
         estimation.source = sentence_own(sentence);
     estimation.coverage = arena_zalloc(arena, estimation.source.end, sizeof *estimation.coverage);
     struct evidence *all = arena_zalloc(arena, words, sizeof *all);

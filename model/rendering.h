@@ -60,9 +60,9 @@ void rendering_words_of_tokens(const char *text, const struct token *tokens, siz
  */
 
 /* Returns the row [T] of the alignment head for a token that was just decided, in the arena, while
- * the sentence is in a batch. attention is the row of the step that decided it, and is itself the
- * result if nothing is kept. Returns NULL with ERROR_MEMORY. */
-const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention,
+ * the sentence is in a batch; the attention of the step that decided it, if nothing is kept.
+ * Returns NULL with ERROR_MEMORY. */
+const float *soft_alignment_row(const struct sentence *sentence, const struct decision *decision,
                                 struct arena *arena, struct error *err);
 
 /* The weights of a transformer's heads. */

@@ -21,8 +21,8 @@ int retelling_make(struct hypothesis *h, const struct retold_token *tokens, size
     const float **attention = arena_alloc(arena, room, sizeof *attention);
     const float **alignment =
         h->alignment == h->attention ? attention : arena_alloc(arena, room, sizeof *alignment);
-    const struct alternatives **alternatives = arena_alloc(arena, room, sizeof *alternatives);
-    if (!ids || !pieces || !log_probs || !entropies || !attention || !alignment || !alternatives)
+    const struct step_row **rows = arena_alloc(arena, room, sizeof *rows);
+    if (!ids || !pieces || !log_probs || !entropies || !attention || !alignment || !rows)
         return -1;
     for (size_t to = 0; to < room; to++) {
         size_t step = to < count ? tokens[to].step : h->length;
@@ -34,7 +34,7 @@ int retelling_make(struct hypothesis *h, const struct retold_token *tokens, size
         }
         attention[to] = h->attention[step];
         alignment[to] = h->alignment[step];
-        alternatives[to] = h->alternatives[step];
+        rows[to] = h->rows[step];
         entropies[to] = added ? 0 : h->entropies[step];
         for (; !added && next <= step; next++)
             log_probs[to] += h->log_probs[next];
@@ -46,7 +46,7 @@ int retelling_make(struct hypothesis *h, const struct retold_token *tokens, size
     h->entropies = entropies;
     h->attention = attention;
     h->alignment = alignment;
-    h->alternatives = alternatives;
+    h->rows = rows;
     return 0;
 }
 

@@ -385,8 +385,6 @@ static int sentence_init(struct sentence *sentence, struct prepared *list, struc
                                   .source = span,
                                   .opening = list->translator->opening,
                                   .options = *list->options};
-    sentence->options.replaces = list->translator->config.defaults.replaces;
-    sentence->options.opening_length = list->translator->opening_count;
     arena_init(&sentence->arena, BLOCK_BYTES);
     arena_limit(&sentence->arena, list->arena->budget);
     const struct translator *t = list->translator;

@@ -228,17 +228,14 @@ bool sentence_replaces(const struct sentence *sentence);
 /* Returns the attention row that a step takes, or NULL for the model's own. */
 const float *sentence_forced(const struct sentence *sentence, size_t step);
 
-/* Returns the floats of a readout that are kept after each attention row, where words are spelled
- * from it. A pointer to what the step leaves for later steps and for the alignment head follows:
- * the attention row lives as long as the answer, and those only until the sentence leaves. */
+/* Returns the floats of a readout that are kept of each step, where words are spelled from it. */
 size_t sentence_readout(const struct sentence *sentence);
 
 /* Returns how many floats of the top layer's output are kept of each step for the alignment head:
  * H, or 0. */
 size_t sentence_top(const struct sentence *sentence);
-/* Returns how many of them follow the attention row itself: all, for a search that copies the rows
- * of a path that it leaves (exact, which has few); otherwise none, because attention rows live as
- * long as the answer. */
+/* Returns how many of them the search stores itself: all, if it copies the rows of a path that it
+ * leaves (exact, which has few); otherwise none, because rows live as long as the answer. */
 size_t sentence_top_inline(const struct sentence *sentence);
 
 /* Returns the number of weights that the heads of its model have for it and for this many steps
@@ -254,46 +251,5 @@ void sentence_fail(struct sentence *sentence, const struct error *error);
 
 /* Frees all but the sentence's own arena when it leaves its batch. */
 void sentence_leave(struct sentence *sentence);
-
-/* ---- batches (batch.c) ----
- * A batch has the live rows of one worker. Sentences are admitted, all rows advance one step at a
- * time, and finished sentences leave at once. */
-
-struct batch;
-
-/* Makes a batch of at most max_rows rows, for one thread. It allocates everything that a step
- * needs, except search nodes. Returns NULL with ERROR_MEMORY. */
-struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
-/* The batch must be empty. Accepts NULL. */
-void batch_free(struct batch *batch);
-size_t batch_bytes(const struct batch *batch); /* of memory */
-size_t batch_rows(const struct batch *batch);  /* live now */
-/* batch_past returns the sum of the steps that each live row looks back on; 0 if rows have no past
- * (model/network/network.h). batch_grows returns true if they have one. */
-size_t batch_past(const struct batch *batch);
-bool batch_grows(const struct batch *batch);
-size_t batch_sentences(const struct batch *batch); /* live now */
-
-/* Returns false while new sentences should wait to be admitted together with others: for a few
- * steps, and only while many rows are live. */
-bool batch_wants(const struct batch *batch);
-
-/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all
- * live and new sentences must not exceed max_rows. A sentence whose admission fails (memory) comes
- * back from the next batch_step with its error set. */
-void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
-
-/* If the encoder can divide its work (encoder_divides), it does one part in each step while other
- * rows are live, so that no client waits long for the next token; sentences admitted then join some
- * steps later. batch_encode does a part now, in place of the next step, for a caller that measures
- * the two and may do several; batch_encodes says whether encoding remains to be done. */
-bool batch_encodes(const struct batch *batch);
-void batch_divide(struct batch *batch,
-                  size_t work); /* multiplications of a part, or somewhat more */
-void batch_encode(struct batch *batch);
-
-/* Makes one decoder step for all live rows. Finished, failed and cancelled sentences leave the
- * batch: they are written to done (room for batch_sentences) and counted in the result. */
-size_t batch_step(struct batch *batch, struct sentence **done);
 
 #endif

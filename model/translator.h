@@ -15,6 +15,7 @@
 #include "model/base/error.h"
 #include "model/base/file.h"
 #include "model/base/utf8.h"
+#include "model/batch.h"
 #include "model/glossary.h"
 #include "model/rendering.h"
 #include "model/search/search.h"

@@ -9,11 +9,11 @@
 const struct rule game_trap[] = {
     {"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
 
-enum { SOURCE = 3, KEPT = 1 };
+enum { SOURCE = 3, STATE = 1 };
 
 /* Letter i of the vocabulary: </s> first or last. */
 static char letter_of(const struct game *game, int token) {
-    return game->search.ids.end == 0 ? ".abc"[token] : "abc."[token];
+    return game->search.setting.ids.end == 0 ? ".abc"[token] : "abc."[token];
 }
 
 /* Different for every path, and exact in a float: a number in base 5. */
@@ -91,9 +91,11 @@ static void show(const struct game *game, size_t row, float logits[VOCABULARY],
                                           .size = VOCABULARY,
                                           .top = top,
                                           .top_count = rank(game, logits, top)};
-    size_t kept = game->search.returns ? game->search.options.keep_state : 0;
-    for (size_t j = 0; j < SOURCE + kept; j++)
-        game->search.attention[row][j] = marker + (float)j;
+    struct step_row *shown = game->search.shown[row];
+    for (size_t j = 0; j < SOURCE; j++)
+        shown->attention[j] = marker + (float)j;
+    if (game->search.returns)
+        shown->state[0] = marker;
 }
 
 /* The path of a row that comes from anywhere. What was kept of its parent must be the parent's. */
@@ -104,11 +106,11 @@ static void return_to(struct game *game, char path[MAX_PATH]) {
     for (const struct search_node *node = leaf; node; node = node->parent)
         path[node->depth - 1] = letter_of(game, node->token);
     ck_assert_uint_eq(game->search.step, length);
-    const float *kept = search_kept(&game->search, 0);
+    const float *state = search_state(&game->search, 0);
     if (length > 0)
-        ck_assert_float_eq(kept[0], marker_of(path, length - 1) + SOURCE);
+        ck_assert_float_eq(state[0], marker_of(path, length - 1));
     else
-        ck_assert_ptr_null(kept);
+        ck_assert_ptr_null(state);
 }
 
 void game_step(struct game *game) {
@@ -143,13 +145,11 @@ void game_tear_down(void) {
 void game_start(struct game *game, const struct rule *rules, uint32_t seed,
                 const struct search_options *options, int end) {
     struct error err = {0};
-    struct search_options keeping = *options;
-    keeping.keep_state = search_resumes(options) ? KEPT : 0;
+    const struct search_setting setting = {
+        .ids = {.end = end, .banned = -1}, .source_length = SOURCE, .stored = {.state = STATE}};
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, &keeping,
-                              (struct search_ids){.end = end, .banned = -1}, SOURCE, &game_arena,
-                              &err) == 0,
-                  "%s", err.message);
+    ck_assert_msg(search_init(&game->search, options, &setting, &game_arena, &err) == 0, "%s",
+                  err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
 

@@ -23,10 +23,10 @@
  * - A state whose size does not depend on the length of the hypothesis. It is read and updated in
  * place, and copied when a beam is reordered.
  * - A past that grows. The addition of a step, such as the keys and values of self-attention, is
- * written once and stays where it is until the sentence leaves the batch; it stands after the
- * attention row of that step. A row knows its past as a path through the search's nodes
- * (search_past), one pointer a step. So reordering rows copies nothing, hypotheses share what they
- * have in common, and a search that comes back to an earlier step finds its past unchanged. */
+ * written once and stays where it is until the sentence leaves the batch. A row knows its past as a
+ * path through the search's nodes (search_past), one pointer a step. So reordering rows copies
+ * nothing, hypotheses share what they have in common, and a search that comes back to an earlier
+ * step finds its past unchanged. */
 
 /* The next token of a row, as the output layer describes it to the search: log p(token) =
  * logits[token] - log_sum. With ids, log p(ids[i]) = logits[i] - log_sum, and no other token is

@@ -150,8 +150,8 @@ int phrases_paths_init(const struct search *search, struct phrases_paths *paths)
 static float attention_to(const struct search *search, const float *attention,
                           const struct phrase *phrase) {
     float sum = 0;
-    for (size_t j = phrase->first; search->source_length > 0 && j < phrase->first + phrase->count;
-         j++)
+    for (size_t j = phrase->first;
+         search->setting.source_length > 0 && j < phrase->first + phrase->count; j++)
         sum += attention[j];
     return sum;
 }
@@ -168,7 +168,7 @@ void phrases_paths_move(const struct search *search, struct phrases_paths *paths
             bool spends = leaf && next[r].at == 0 && !next[r].met[q];
             next[r].spent[q] =
                 from->spent[q] +
-                (spends ? attention_to(search, leaf->attention, &phrases->list[q]) : 0);
+                (spends ? attention_to(search, leaf->row->attention, &phrases->list[q]) : 0);
         }
     }
     paths->next = paths->now;
@@ -199,9 +199,9 @@ bool phrases_paths_fit(const struct search *search, const struct phrases_paths *
  * if they are not known. */
 static float attended(const struct search *search, size_t row, const struct phrase *phrase,
                       float fallback) {
-    if (search->source_length == 0 || phrase->count == 0)
+    if (search->setting.source_length == 0 || phrase->count == 0)
         return fallback;
-    float got = logf(attention_to(search, search->attention[row], phrase));
+    float got = logf(attention_to(search, search->shown[row]->attention, phrase));
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* NaN stays NaN */
 }
 
@@ -315,7 +315,7 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
 bool phrases_refuse(const struct search *search, const struct phrases_progress *progress,
                     bool at_end, int token) {
     const struct phrases *phrases = &search->options.phrases;
-    if (token == search->ids.end)
+    if (token == search->setting.ids.end)
         return !phrases_complete(phrases, progress);
     for (size_t i = 0; i < phrases->banned_count; i++)
         if (token == phrases->banned[i])

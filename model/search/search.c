@@ -51,7 +51,7 @@ bool search_constrains(const struct search_options *options) {
 void search_constrain(struct search_options *options, struct phrases phrases) {
     options->phrases = phrases;
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
-    options->approximates = options->strategy == &search_exact;
+    options->phrases.approximates = options->strategy == &search_exact;
     options->strategy =
         options->strategy == &search_sample ? &search_sample_phrases : &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
@@ -65,29 +65,44 @@ int search_fail(struct search *search, struct error *err) {
     return error_memory(err);
 }
 
-int search_new_row(const struct search *search, float **attention,
-                   struct alternatives **alternatives) {
-    size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
-    *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
-    *alternatives =
-        search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
-    if (*attention && search->options.keep > 0)
-        memset(*attention + search->source_length, 0, search->options.keep * sizeof **attention);
-    return arena_failed(search->arena) ? -1 : 0;
+size_t search_row_floats(const struct search *search) {
+    const struct search_setting *setting = &search->setting;
+    return setting->source_length + setting->stored.readout + setting->stored.top;
+}
+
+struct step_row *search_new_row(const struct search *search, bool state) {
+    const struct search_setting *setting = &search->setting;
+    const struct search_stored *stored = &setting->stored;
+    size_t floats = search_row_floats(search) + (state ? stored->state : 0);
+    struct step_row *row =
+        arena_alloc(search->arena, 1, sizeof *row + floats * sizeof *row->attention);
+    struct alternatives *alternatives = search->options.report.alternatives
+                                            ? arena_zalloc(search->arena, 1, sizeof *alternatives)
+                                            : NULL;
+    if (arena_failed(search->arena))
+        return NULL;
+    float *attention = (float *)(row + 1), *readout = attention + setting->source_length,
+          *top = readout + stored->readout;
+    *row = (struct step_row){.attention = attention,
+                             .readout = readout,
+                             .alternatives = alternatives,
+                             .top = top,
+                             .state = state ? top + stored->top : NULL};
+    return row;
 }
 
 static int new_rows(struct search *search) {
     for (size_t r = 0; r < search->rows; r++)
-        if (search_new_row(search, &search->attention[r], &search->alternatives[r]) != 0)
+        if (!(search->shown[r] = search_new_row(search, search->returns)))
             return -1;
     return 0;
 }
 
-int search_init(struct search *search, const struct search_options *options, struct search_ids ids,
-                size_t source_length, struct arena *arena, struct error *err) {
+int search_init(struct search *search, const struct search_options *options,
+                const struct search_setting *setting, struct arena *arena, struct error *err) {
     const struct search_kind *kind = options->strategy;
     size_t rows = search_max_rows(options),
-           most = options->replaces ? 2 * rows
+           most = setting->replaces ? 2 * rows
                                     : rows; /* up to rows - 1 may have ended before the last step */
     size_t ended = most > options->n_best ? most : options->n_best;
     size_t longest =
@@ -97,17 +112,15 @@ int search_init(struct search *search, const struct search_options *options, str
     *search = (struct search){
         .kind = kind,
         .options = *options,
-        .ids = ids,
-        .source_length = source_length,
+        .setting = *setting,
         .arena = arena,
         .tree = {.arena = arena},
         .rows = 1,
-        .exhausted = options->approximates,
+        .exhausted = options->phrases.approximates,
         .returns = kind->resumes,
         .tokens = arena_zalloc(arena, rows, sizeof *search->tokens),
         .parents = arena_zalloc(arena, rows, sizeof *search->parents),
-        .attention = arena_zalloc(arena, rows, sizeof *search->attention),
-        .alternatives = arena_zalloc(arena, rows, sizeof *search->alternatives),
+        .shown = arena_zalloc(arena, rows, sizeof *search->shown),
         .leaves = arena_zalloc(arena, rows, sizeof *search->leaves),
         .ended = arena_zalloc(arena, ended, sizeof *search->ended),
         .path = minds_repetition ? arena_alloc(arena, longest, sizeof *search->path) : NULL,
@@ -120,14 +133,16 @@ int search_init(struct search *search, const struct search_options *options, str
 bool search_is_over(const struct search *search, const struct search_node *node) {
     size_t limit =
         search->kind->given ? search->options.prefix_length + 1 : search->options.max_length;
-    return node->token == search->ids.end || node->depth >= limit;
+    return node->token == search->setting.ids.end || node->depth >= limit;
 }
 
 /* ---- characters of several bytes ---- */
 
 /* Returns the byte of a token, or -1 if it is not a byte. */
 static int byte_of(const struct search *search, int token) {
-    return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
+    return search->setting.ids.bytes && (size_t)token < search->setting.ids.size
+               ? search->setting.ids.bytes[token]
+               : -1;
 }
 
 /* Returns the bytes that must follow this one (-1: the token is not a byte) if `due` were due
@@ -153,7 +168,7 @@ static struct utf8_due due_after(struct utf8_due due, int byte) {
  * follow. */
 bool search_breaks_character(const struct search *search, const int *ids, int token) {
     int byte = byte_of(search, token);
-    if (!search->ids.bytes)
+    if (!search->setting.ids.bytes)
         return false;
     if (search->due.count > 0)
         return byte < search->due.least || byte > search->due.most;
@@ -166,15 +181,14 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 /* ---- the merit of a token ---- */
 
 static bool is_forbidden(const struct search *search, int token) {
-    const struct search_options *options = &search->options;
-    return options->forbidden && (size_t)token < options->forbidden_size &&
-           options->forbidden[token];
+    const struct phrases *phrases = &search->options.phrases;
+    return phrases->forbidden && (size_t)token < phrases->size && phrases->forbidden[token];
 }
 
 /* Returns false if the token is banned or forbidden, or is </s> before min_length. */
 static bool allows(const struct search *search, int token) {
-    return !is_forbidden(search, token) && token != search->ids.banned &&
-           (token != search->ids.end || search->step >= search->options.min_length);
+    return !is_forbidden(search, token) && token != search->setting.ids.banned &&
+           (token != search->setting.ids.end || search->step >= search->options.min_length);
 }
 
 double search_merit(const struct search *search, int token, float log_prob) {
@@ -286,7 +300,7 @@ bool search_is_given(const struct search *search) {
 
 bool search_reads_all(const struct search *search) {
     return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws ||
-           search->ids.bytes || search->options.forbidden;
+           search->setting.ids.bytes || search->options.phrases.forbidden;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */
@@ -295,15 +309,15 @@ size_t search_wanted(const struct search *search) {
                     : search->kind->wanted  ? search->kind->wanted(search)
                                             : 1;
     if (wanted > 0)
-        wanted += (search->path ? search->step : 0) + !allows(search, search->ids.end) +
-                  (search->ids.banned >= 0);
-    return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES
-                                                                        : wanted;
+        wanted += (search->path ? search->step : 0) + !allows(search, search->setting.ids.end) +
+                  (search->setting.ids.banned >= 0);
+    return search->options.report.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES
+                                                                               : wanted;
 }
 
 int search_advance(struct search *search, const struct distribution *rows, struct error *err) {
-    for (size_t r = 0; search->options.alternatives && r < search->rows; r++) {
-        struct alternatives *out = search->alternatives[r];
+    for (size_t r = 0; search->options.report.alternatives && r < search->rows; r++) {
+        struct alternatives *out = search->shown[r]->alternatives;
         out->count =
             rows[r].top_count < SEARCH_ALTERNATIVES ? rows[r].top_count : SEARCH_ALTERNATIVES;
         for (size_t i = 0; i < out->count; i++) {
@@ -340,8 +354,7 @@ int search_extend(struct search *search, const struct distribution *rows,
             .entropy = rows[c->row].entropy,
             .total = c->total,
             .merit = c->merit,
-            .attention = search->attention[c->row],
-            .alternatives = search->alternatives[c->row],
+            .row = search->shown[c->row],
             .depth = search->step + 1,
             .lane = c->lane,
             .due = due_after(leaf ? leaf->due : (struct utf8_due){0}, byte_of(search, c->token))};
@@ -364,25 +377,25 @@ int search_extend(struct search *search, const struct distribution *rows,
     return new_rows(search) == 0 ? 0 : search_fail(search, err);
 }
 
-const float *search_kept(const struct search *search, size_t row) {
+const float *search_state(const struct search *search, size_t row) {
     const struct search_node *leaf = search->leaves[row];
-    return leaf ? leaf->attention + search->source_length + search->options.keep : NULL;
+    return leaf ? leaf->row->state : NULL;
 }
 
-void search_past(const struct search *search, size_t row, const float **kept) {
+void search_past(const struct search *search, size_t row, const float **past) {
     for (const struct search_node *node = search->leaves[row]; node; node = node->parent)
-        kept[node->depth - 1] = node->attention + search->source_length;
+        past[node->depth - 1] = node->row->added;
 }
 
 struct decision search_last(const struct search *search, size_t row) {
     const struct search_node *leaf = search->leaves[row];
-    return (struct decision){leaf->token, leaf->log_prob, leaf->attention};
+    return (struct decision){leaf->token, leaf->log_prob, leaf->row};
 }
 
 /* ---- results ---- */
 
 double search_divisor(const struct search *search, size_t length) {
-    return pow((double)(length + search->options.opening_length), search->options.length_penalty);
+    return pow((double)(length + search->setting.opening_length), search->options.length_penalty);
 }
 
 static double normalised(const struct search *search, const struct search_node *last) {
@@ -395,10 +408,10 @@ double search_score(const struct search *search, const struct search_node *last)
     double score = normalised(search, last), beta = search->options.coverage_penalty, sum = 0;
     if (!(beta > 0))
         return score;
-    for (size_t j = 0; j < search->source_length; j++) {
+    for (size_t j = 0; j < search->setting.source_length; j++) {
         double got = 0;
         for (const struct search_node *node = last; node && got < 1; node = node->parent)
-            got += (double)node->attention[j];
+            got += (double)node->row->attention[j];
         sum += log(fmin(1, fmax(got, (double)FLT_MIN)));
     }
     return score + beta * sum;
@@ -412,12 +425,13 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
         return error_memory(err);
     for (size_t i = 0; i < search->ended_count; i++) {
         const struct search_node *last = search->ended[i];
-        size_t steps = last->depth, length = last->token == search->ids.end ? steps - 1 : steps;
+        size_t steps = last->depth,
+               length = last->token == search->setting.ids.end ? steps - 1 : steps;
         int *tokens = arena_alloc(arena, steps, sizeof *tokens);
         float *log_probs = arena_alloc(arena, steps, sizeof *log_probs);
         float *entropies = arena_alloc(arena, steps, sizeof *entropies);
         const float **attention = arena_alloc(arena, steps, sizeof *attention);
-        const struct alternatives **alternatives = arena_alloc(arena, steps, sizeof *alternatives);
+        const struct step_row **rows = arena_alloc(arena, steps, sizeof *rows);
         if (arena_failed(arena))
             return error_memory(err);
         for (const struct search_node *node = last; node; node = node->parent) {
@@ -425,8 +439,8 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
             tokens[at] = node->token;
             log_probs[at] = node->log_prob;
             entropies[at] = node->entropy;
-            attention[at] = node->attention;
-            alternatives[at] = node->alternatives;
+            attention[at] = node->row->attention;
+            rows[at] = node->row;
         }
 
         double score = search_score(search, last);
@@ -443,7 +457,7 @@ int search_results(const struct search *search, struct hypothesis **hypotheses, 
                                           .entropies = entropies,
                                           .attention = attention,
                                           .alignment = attention,
-                                          .alternatives = alternatives,
+                                          .rows = rows,
                                           .log_prob = last->total,
                                           .score = score};
     }
@@ -521,7 +535,7 @@ int search_grow(struct search *search, struct search_node *node, enum branch_sta
     node->branch = found < recorded ? found : search->tree.count;
     if (found < recorded)
         *branch_at(search, found) = branch_of(search, node, state);
-    else if (search->options.tree && search->tree.count < MAX_BRANCHES)
+    else if (search->options.report.tree && search->tree.count < MAX_BRANCHES)
         return add_branch(search, node, state);
     return 0;
 }
@@ -532,7 +546,7 @@ int search_prune(struct search *search, const struct candidate *c, size_t record
                                .log_prob = c->log_prob,
                                .merit = c->merit,
                                .depth = search->step + 1};
-    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED ||
+    if (!search->options.report.tree || search->tree.count >= MAX_WITH_PRUNED ||
         find_branch(search, &node, recorded) < recorded)
         return 0;
     return add_branch(search, &node, BRANCH_PRUNED);
@@ -541,7 +555,7 @@ int search_prune(struct search *search, const struct candidate *c, size_t record
 int search_prune_others(struct search *search, const struct distribution *rows,
                         const struct candidate *chosen, size_t count) {
     struct candidate best[SEARCH_MAX_ROWS];
-    for (size_t r = 0; search->options.tree && r < search->rows; r++) {
+    for (size_t r = 0; search->options.report.tree && r < search->rows; r++) {
         size_t n = search_best(search, rows, r, search->options.beam_size, best);
         for (size_t i = 0; i < n; i++) {
             size_t same = 0;
@@ -569,7 +583,7 @@ const struct search_kind search_greedy = {.name = "greedy", .advance = greedy_ad
 
 static int forced_advance(struct search *search, const struct distribution *rows,
                           struct error *err) {
-    struct candidate end = search_given(search, rows, 0, search->ids.end);
+    struct candidate end = search_given(search, rows, 0, search->setting.ids.end);
     return search_extend(search, rows, &end, 1, err);
 }
 
@@ -584,15 +598,15 @@ size_t search_beam_rows(const struct search_options *options) {
 }
 
 static bool beam_replaces(const struct search *search) {
-    return search->options.replaces && search->kind == &search_beam;
+    return search->setting.replaces && search->kind == &search_beam;
 }
 
 /* The tree also shows continuations for which the finished hypotheses leave no place. */
 static size_t beam_wanted(const struct search *search) {
     if (beam_replaces(search))
         return 2 * search->options.beam_size;
-    return search->options.tree ? search->options.beam_size
-                                : search->options.beam_size - search->ended_count;
+    return search->options.report.tree ? search->options.beam_size
+                                       : search->options.beam_size - search->ended_count;
 }
 
 /* If ended hypotheses give up their places, each of the best k continuations that ends passes its
@@ -611,9 +625,9 @@ static int beam_advance(struct search *search, const struct distribution *rows, 
     }
     for (size_t i = 0; i < k && i < found; i++) {
         chosen[count++] = all[i];
-        if (!replaces || last || all[i].token != search->ids.end)
+        if (!replaces || last || all[i].token != search->setting.ids.end)
             continue;
-        while (next < found && all[next].token == search->ids.end)
+        while (next < found && all[next].token == search->setting.ids.end)
             next++;
         if (next < found)
             chosen[count++] = all[next++];

@@ -48,15 +48,27 @@ struct phrases {
     size_t count;
     const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one;
                               NULL: none does */
+    const bool *forbidden; /* [size] tokens that are chosen only as a part of a phrase; NULL: there
+                              are none */
     size_t size;
     const int *banned; /* [banned_count] stand-ins, which must not come themselves */
     size_t banned_count;
+    bool approximates; /* constrained: it replaces an exact search, so there may be better
+                          hypotheses */
+};
+
+/* What a search notes beside its hypotheses. */
+struct search_report {
+    bool alternatives; /* the best tokens of each step (struct step_row) */
+    bool tree;         /* the tokens considered (search_branch), at most beam_size a row */
 };
 
 struct search_kind;
 extern const struct search_kind search_greedy, search_beam, search_sample, search_exact,
     search_forced, search_constrained, search_sample_phrases;
 
+/* How to search: the parameters of a user, then what is given of the target and must be in it, and
+ * what is reported. */
 struct search_options {
     const struct search_kind *strategy;
     size_t beam_size; /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
@@ -65,19 +77,7 @@ struct search_options {
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
     size_t min_length;     /* target tokens before </s> may come */
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
-    const int *prefix; /* the tokens that come first under all options; forced: all, without </s> */
-    size_t prefix_length;
-    /* Floats that the batch stores for itself after each attention row, zero at first; after these,
-     * while the search returns, the state that the step left. */
-    size_t keep, keep_state;
     struct sampling sampling;
-    /* beam: a hypothesis that ends leaves its place to the next best path, and the search is over
-     * when beam_size of them have ended (CTranslate2's rule); otherwise the place is gone
-     * (Marian's). */
-    bool replaces;
-    /* Tokens that the decoder read before the first one is chosen, and that are not part of the
-     * answer: they count in the length by which scores are divided. */
-    size_t opening_length;
     size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */
     /* The log-probability of a token that is on the path already, but not in the prefix, is
      * multiplied by this (Keskar et al. 2019 divide logits, whose sign is arbitrary); up to 1: off.
@@ -88,19 +88,16 @@ struct search_options {
     double coverage_penalty;
     size_t max_steps; /* exact: steps after the end of its beam until it takes the best found so
                          far; 0: no limit */
-    const bool *forbidden; /* [forbidden_size] tokens that are chosen only as a part of a phrase;
-                              NULL: there are none */
-    size_t forbidden_size;
-    bool alternatives; /* hypotheses report the best tokens of each step */
-    bool tree;         /* search_branch reports the tokens considered, at most beam_size a row */
+    size_t max_rows;  /* constrained: rows that it may take if it needs more than beam_size */
+
+    const int *prefix; /* the tokens that come first under all options; forced: all, without </s> */
+    size_t prefix_length;
     /* constrained, sample_phrases: the phrases that must come before </s>; max_length has room for
      * them after the prefix. If distributions have ids, those of the phrases' tokens and stand-ins
      * are among them. Tokens that no distribution has are as probable as their source tokens are
      * attended to. */
     struct phrases phrases;
-    bool approximates; /* constrained: it replaces an exact search, so there may be better
-                          hypotheses */
-    size_t max_rows;   /* constrained: rows that it may take if it needs more than beam_size */
+    struct search_report report;
 };
 
 /* Return a strategy that can be chosen by name: the i-th, or the one of this name; NULL: there is
@@ -132,6 +129,20 @@ struct alternatives {
     float log_probs[SEARCH_ALTERNATIVES];
 };
 
+/* What a step shows of a row, and what the batch stores with it. Each node that continues the row
+ * refers to it. */
+struct step_row {
+    float *attention;                  /* [source_length] */
+    float *readout;                    /* [stored.readout] of the decoder */
+    struct alternatives *alternatives; /* NULL unless they are reported */
+    /* only until the sentence leaves its batch: */
+    float *added; /* what the step adds to the past of later ones, in the batch's memory; NULL at
+                     first */
+    float *top;   /* [stored.top] the top layer's output. It is the batch's to set if stored.top is
+                     0 */
+    float *state; /* [stored.state] that the step left; NULL unless the search returned */
+};
+
 /* Why a hypothesis is not longer: </s>; the length limit, or no token that may come; max_steps, or
  * phrases instead of an exact search. */
 enum finish { FINISH_EOS, FINISH_LENGTH, FINISH_BUDGET };
@@ -146,8 +157,8 @@ struct hypothesis {
     const float *const *attention; /* [length + ended] rows of [source_length] */
     const float *const
         *alignment; /* the alignment head's rows if they were asked for; otherwise attention */
-    const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
-    double log_prob;                                /* the sum */
+    const struct step_row *const *rows; /* [length + ended] of the steps that decided the tokens */
+    double log_prob;                    /* the sum */
     double score; /* the sum with repetition_penalty, normalised by length; coverage_penalty */
     const char *const
         *pieces; /* [length] how tokens are printed, NULL: as usual; NULL: all of them are */
@@ -186,6 +197,27 @@ struct search_ids {
     size_t size; /* V */
 };
 
+/* Floats of a step_row beside its attention. */
+struct search_stored {
+    size_t readout;
+    size_t top;   /* for a search that copies the rows of a path that it leaves (exact) */
+    size_t state; /* while the search returns */
+};
+
+/* What the model and its batch determine. */
+struct search_setting {
+    struct search_ids ids;
+    size_t source_length; /* T: the length of an attention row; 0 without attention */
+    struct search_stored stored;
+    /* beam: a hypothesis that ends leaves its place to the next best path, and the search is over
+     * when beam_size of them have ended (CTranslate2's rule); otherwise the place is gone
+     * (Marian's). */
+    bool replaces;
+    /* Tokens that the decoder read before the first one is chosen, and that are not part of the
+     * answer: they count in the length by which scores are divided. */
+    size_t opening_length;
+};
+
 /* The bytes that must follow to complete a character. */
 struct utf8_due {
     unsigned char count, least, most; /* count of bytes, and the range of the next one */
@@ -196,23 +228,20 @@ struct search_node;
 struct search {
     const struct search_kind *kind;
     struct search_options options;
-    struct search_ids ids;
-    size_t source_length; /* T: the length of an attention row; 0 without attention */
-    struct arena *arena;  /* the sentence's; everything below but the tree is allocated in it */
+    struct search_setting setting;
+    struct arena *arena; /* the sentence's; everything below but the tree is allocated in it */
 
     size_t rows; /* live rows; 0: finished */
     int *tokens; /* [rows] the token that each live row was reached by; undefined before the first
                     step */
     size_t *parents; /* [rows] after an advance, unless it returns: the row of the step before that
                         it continues */
-    float **attention; /* [rows] where the next step's attention row of each live row goes, each
-                          [source_length] */
+    struct step_row **shown; /* [rows] where the next step of each live row goes */
 
     size_t step;  /* tokens on the path of every live row */
     bool returns; /* the live rows go on from states that were stored, and theirs are stored */
-    struct search_node **leaves;        /* [rows] */
-    struct alternatives **alternatives; /* [rows] of the current step; NULLs unless asked for */
-    struct search_node **ended; /* finished hypotheses' last nodes, in the order they ended */
+    struct search_node **leaves; /* [rows] */
+    struct search_node **ended;  /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
     bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
     int *path;           /* of the current row; NULL: nothing depends on it */
@@ -226,8 +255,8 @@ struct search {
 };
 
 /* Starts with one row. options are copied, but not the prefix. Returns -1 with ERROR_MEMORY. */
-int search_init(struct search *search, const struct search_options *options, struct search_ids ids,
-                size_t source_length, struct arena *arena, struct error *err);
+int search_init(struct search *search, const struct search_options *options,
+                const struct search_setting *setting, struct arena *arena, struct error *err);
 
 /* Returns how many best tokens of each live row the search needs for the next advance. */
 size_t search_wanted(const struct search *search);
@@ -238,23 +267,21 @@ bool search_is_given(const struct search *search);
 bool search_reads_all(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens,
- * parents and attention for the next step. Returns -1 with ERROR_MEMORY: the search is over. */
+ * parents and shown for the next step. Returns -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
-/* Returns the state [keep_state] stored at the step that decided a live row's last token; NULL:
- * there was none. */
-const float *search_kept(const struct search *search, size_t row);
+/* Returns the state stored at the step that decided a live row's last token; NULL: there was none.
+ */
+const float *search_state(const struct search *search, size_t row);
 
-/* Sets kept [step] to what the batch stored after the attention row of each step on the path of a
- * live row, in order. */
-void search_past(const struct search *search, size_t row, const float **kept);
+/* Sets past [step] to what each step on the path of a live row has added, in order. */
+void search_past(const struct search *search, size_t row, const float **past);
 
 /* The last token on the path of a live row; valid after the first advance. */
 struct decision {
     int token;
     float log_prob;
-    const float *attention; /* the row of the step that decided it, with what the batch stored after
-                               it; it stays valid */
+    const struct step_row *row; /* of the step that decided it */
 };
 struct decision search_last(const struct search *search, size_t row);
 
@@ -262,7 +289,7 @@ struct decision search_last(const struct search *search, size_t row);
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count,
                    struct error *err);
 
-/* Returns a token that was considered, with options.tree. id: below search->tree.count. */
+/* Returns a token that was considered, with report.tree. id: below search->tree.count. */
 const struct branch *search_branch(const struct search *search, size_t id);
 
 #endif

@@ -6,7 +6,7 @@
  * longest^penalty, and coverage_penalty only lowers scores.
  *
  * After the beam there is one row: the current node. A node's children continue from the decoder
- * state that its batch stored after its attention row. A node gets its FAN best children; when
+ * state that its batch stored with its row. A node gets its FAN best children; when
  * these are used up and there may be more, the node is computed again and gets the next ones. So
  * the memory needed is a beam's, a frame for each token of the current path, and a copy of each of
  * the n best paths. */
@@ -24,8 +24,7 @@ static_assert((int)FAN >= (int)SEARCH_MAX_ROWS,
 struct frame {
     struct search_node node;  /* undefined in the first frame */
     struct search_node *leaf; /* that node; first frame: the prefix's last, or NULL */
-    float *attention;         /* the results of computing it, stored state and all */
-    struct alternatives *alternatives;
+    struct step_row *row;     /* the results of computing it, stored state and all */
     float entropy;
     struct candidate children[FAN]; /* [count], best first */
     size_t count, next;             /* next: the first child not tried yet */
@@ -38,8 +37,7 @@ struct frame {
 struct copy {
     struct saved {
         struct search_node node;
-        float *attention;
-        struct alternatives alternatives;
+        struct step_row *row;
     } * *levels; /* [levels of the search] */
     double score;
 };
@@ -122,7 +120,7 @@ static int complete(struct search *search, struct search_node *last) {
 
     struct copy copy = exact->best[search->ended_count - is_full(search)];
     struct search_node *parent = exact->frames[0]->leaf;
-    size_t length = search->source_length + search->options.keep;
+    size_t floats = search_row_floats(search);
     if (!copy.levels &&
         !(copy.levels = arena_zalloc(search->arena, exact->levels, sizeof *copy.levels)))
         return -1;
@@ -132,20 +130,16 @@ static int complete(struct search *search, struct search_node *last) {
         struct saved *own = copy.levels[level];
         if (!own) {
             own = arena_alloc(search->arena, 1, sizeof *own);
-            float *attention = arena_alloc(search->arena, length, sizeof *attention);
-            if (!own || !attention)
+            if (!own || !(own->row = search_new_row(search, false)))
                 return -1;
-            own->attention = attention;
             copy.levels[level] = own;
         }
         own->node = *node;
         own->node.parent = parent;
-        own->node.attention =
-            memcpy(own->attention, node->attention, length * sizeof *own->attention);
-        if (node->alternatives) {
-            own->alternatives = *node->alternatives;
-            own->node.alternatives = &own->alternatives;
-        }
+        own->node.row = own->row;
+        memcpy(own->row->attention, node->row->attention, floats * sizeof *own->row->attention);
+        if (own->row->alternatives)
+            *own->row->alternatives = *node->row->alternatives;
         parent = &own->node;
     }
     copy.score = score;
@@ -182,9 +176,8 @@ static void show(struct search *search, size_t depth) {
     exact->depth = depth;
     search->step = search->options.prefix_length + depth;
     search->leaves[0] = frame->leaf;
-    search->tokens[0] = frame->leaf ? frame->leaf->token : search->ids.end;
-    search->attention[0] = frame->attention;
-    search->alternatives[0] = frame->alternatives;
+    search->tokens[0] = frame->leaf ? frame->leaf->token : search->setting.ids.end;
+    search->shown[0] = frame->row;
 }
 
 /* Drops all remaining children of the current frame. */
@@ -240,8 +233,7 @@ static int walk(struct search *search) {
                                    .entropy = frame->entropy,
                                    .total = child->total,
                                    .merit = child->merit,
-                                   .attention = frame->attention,
-                                   .alternatives = frame->alternatives,
+                                   .row = frame->row,
                                    .depth = search->options.prefix_length + exact->depth + 1};
         frame->next++;
         frame->tried++;
@@ -259,7 +251,7 @@ static int walk(struct search *search) {
         struct frame *below = exact->frames[exact->depth + 1];
         if (!below) {
             below = arena_zalloc(search->arena, 1, sizeof *below);
-            if (!below || search_new_row(search, &below->attention, &below->alternatives) != 0)
+            if (!below || !(below->row = search_new_row(search, true)))
                 return -1;
             exact->frames[exact->depth + 1] = below;
         }
@@ -285,8 +277,7 @@ static int exact_advance(struct search *search, const struct distribution *rows,
          * or the row after the prefix. */
         struct frame *first = exact->frames[0];
         first->leaf = search->leaves[0];
-        first->attention = search->attention[0];
-        first->alternatives = search->alternatives[0];
+        first->row = search->shown[0];
         search->returns = false;
         if (expand(search, rows) != 0)
             return search_fail(search, err);

@@ -30,11 +30,10 @@ struct search_node {
     double total; /* log-probability of the path up to here */
     double merit; /* the same with repetition_penalty and the phrases' bonus, by which paths are
                      compared */
-    const float *attention; /* the row of the step that decided it */
-    const struct alternatives *alternatives;
-    size_t depth;  /* tokens on the path, including this one */
-    size_t lane;   /* sample: the number of the sample */
-    size_t branch; /* in the tree */
+    const struct step_row *row; /* of the step that decided it */
+    size_t depth;               /* tokens on the path, including this one */
+    size_t lane;                /* sample: the number of the sample */
+    size_t branch;              /* in the tree */
     struct utf8_due due;
 };
 
@@ -86,11 +85,12 @@ size_t search_beam_rows(const struct search_options *options);
 double search_divisor(const struct search *search, size_t length);
 /* Returns the score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
-/* Allocates the attention row and the alternatives of one row. Returns -1 if memory runs out. */
-int search_new_row(const struct search *search, float **attention,
-                   struct alternatives **alternatives);
+/* Allocates a row, with room for a state if this is true; its attention, readout and top are
+ * adjacent, search_row_floats together. Returns NULL if memory runs out. */
+struct step_row *search_new_row(const struct search *search, bool state);
+size_t search_row_floats(const struct search *search);
 
-/* The tree of considered tokens; both do nothing without options.tree. The first `recorded`
+/* The tree of considered tokens; both do nothing without options.report.tree. The first `recorded`
  * branches may have them already, from an earlier visit of the same path. search_grow adds a node
  * that is kept or finished, and sets its branch; search_prune adds a candidate that was dropped.
  * Returns -1 if memory runs out. */

@@ -49,8 +49,8 @@ static size_t places(const struct search *search) {
  * shows tokens without a place. */
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
-    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 +
-           search->options.phrases.banned_count;
+    return (search->options.report.tree && most < beam ? beam : most) +
+           search->options.phrases.count + 1 + search->options.phrases.banned_count;
 }
 
 static int constrained_start(struct search *search) {
@@ -85,7 +85,7 @@ static void add(struct search *search, struct constrained *own, const struct can
     if (!(c->merit > -INFINITY))
         return;
     phrases_take(phrases, &own->paths.now[c->row], c->token, trial);
-    if (c->token != search->ids.end &&
+    if (c->token != search->setting.ids.end &&
         !phrases_paths_fit(search, &own->paths, trial, search->step + 1))
         return;
     if (!(c->merit / search_divisor(search, search->step + 1) >= own->floor))
@@ -186,12 +186,12 @@ static int constrained_advance(struct search *search, const struct distribution 
      * left. */
     size_t ends = 0, other_count = 0, taken = search->ended_count;
     for (size_t i = 0; i < count; i++)
-        taken += chosen[i].token == search->ids.end;
+        taken += chosen[i].token == search->setting.ids.end;
     size_t left = taken == 0                          ? count
                   : search->options.beam_size > taken ? search->options.beam_size - taken
                                                       : 0;
     for (size_t i = 0; i < count; i++) {
-        if (chosen[i].token == search->ids.end)
+        if (chosen[i].token == search->setting.ids.end)
             chosen[ends++] = chosen[i];
         else if (left > 0)
             search_insert(others, &other_count, left, chosen[i]);

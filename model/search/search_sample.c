@@ -62,11 +62,11 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
         return -1;
     for (size_t i = 0; i < words; i++)
         pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
-    reconsider(search, row, pool, search->ids.end);
-    reconsider(search, row, pool, search->ids.banned);
+    reconsider(search, row, pool, search->setting.ids.end);
+    reconsider(search, row, pool, search->setting.ids.banned);
     for (size_t i = 0; search->path && i < search->step; i++)
         reconsider(search, row, pool, search->path[i]);
-    for (size_t i = 0; search->ids.bytes && i < words; i++)
+    for (size_t i = 0; search->setting.ids.bytes && i < words; i++)
         if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
             pool->tokens[i].logit = -INFINITY;
     if (!pool->paths)
@@ -80,7 +80,7 @@ static int fill(struct search *search, const struct distribution *rows, size_t r
     pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
     for (size_t i = 0; i < words; i++) {
         int token = row->ids ? row->ids[i] : (int)i;
-        if (token != search->ids.end && phrases_refuse(search, progress, at_end, token))
+        if (token != search->setting.ids.end && phrases_refuse(search, progress, at_end, token))
             pool->tokens[i].logit = -INFINITY;
     }
     for (size_t i = 0; i < pool->phrase_count; i++)
@@ -183,7 +183,7 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
     /* If phrases must come before </s>, the one with the best merit replaces it. */
     size_t words = pool->size - pool->phrase_count;
     int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
-    if (token == search->ids.end && pool->phrase_count > 0 &&
+    if (token == search->setting.ids.end && pool->phrase_count > 0 &&
         phrases_refuse(search, &pool->paths->now[r], false, token)) {
         place = words;
         for (size_t i = 1; i < pool->phrase_count; i++)

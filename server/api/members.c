@@ -118,7 +118,7 @@ static void put_finish_reason(const struct sentence_view *view, const char *key)
 
 static void put_optimal(const struct sentence_view *view, const char *key) {
     const struct search_options *options = &view->sentence->options;
-    if (options->strategy == &search_exact || options->approximates)
+    if (options->strategy == &search_exact || options->phrases.approximates)
         writer_boolean(view->out, key, view->hypothesis->finish != FINISH_BUDGET);
 }
 
@@ -294,8 +294,8 @@ static void put_opaque(const struct sentence_view *view, const char *key) {
 
 static void put_top_k(const struct sentence_view *view, const char *key) {
     writer_begin_array(view->out, key);
-    for (size_t row = 0; view->hypothesis->alternatives && row < view->rows; row++) {
-        const struct alternatives *step = view->hypothesis->alternatives[row];
+    for (size_t row = 0; row < view->rows; row++) {
+        const struct alternatives *step = view->hypothesis->rows[row]->alternatives;
         writer_begin_array(view->out, NULL);
         for (size_t i = 0; i < step->count; i++) {
             writer_begin_object(view->out, NULL);

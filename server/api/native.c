@@ -673,8 +673,8 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->split = form.split_given ? form.split : !form.translation;
     request->search = form.search;
     request->search.max_steps = service->options.max_steps;
-    request->search.alternatives = (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
-    request->search.tree = (form.include & INCLUDE_BEAM) != 0;
+    request->search.report.alternatives = (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
+    request->search.report.tree = (form.include & INCLUDE_BEAM) != 0;
     request->search.max_rows = service->options.rows;
     if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
         !recall_answer(service, dialect->name, root, request, reply))

@@ -25,6 +25,7 @@ struct feed {
     int *tokens;
     float *log_probs;
     const float **attention, **alignment;
+    const struct step_row **rows;
 
     /* only the reader uses these */
     size_t known, sent; /* numbers of tokens: noted at the last look, and sent */
@@ -75,6 +76,7 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
         feed->log_probs = arena_alloc(arena, most, sizeof *feed->log_probs);
         const float **attention = arena_alloc(arena, most, sizeof *attention);
         const float **alignment = arena_alloc(arena, most, sizeof *alignment);
+        feed->rows = arena_alloc(arena, most, sizeof *feed->rows);
         if (arena_failed(arena))
             return feed->noted;
         feed->attention = attention;
@@ -84,12 +86,13 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
     if (check)
         check->shown = true;
     struct decision last = search_last(&sentence->search, 0);
-    const float *alignment = soft_alignment_row(sentence, last.token, last.attention, arena, NULL);
+    const float *alignment = soft_alignment_row(sentence, &last, arena, NULL);
     if (!alignment)
         return feed->noted;
     feed->tokens[count] = last.token;
     feed->log_probs[count] = last.log_prob;
-    feed->attention[count] = last.attention;
+    feed->attention[count] = last.row->attention;
+    feed->rows[count] = last.row;
     feed->alignment[count] = alignment;
     feed->decided = ++count;
     /* The marks at the end of a question or an exclamation may change (model/rendering.h). */
@@ -224,7 +227,8 @@ static bool send_token(struct events *events, struct event *event) {
                              .length = feed->known,
                              .log_probs = feed->log_probs,
                              .attention = feed->attention,
-                             .alignment = feed->alignment};
+                             .alignment = feed->alignment,
+                             .rows = feed->rows};
     if (feed->over && sentence->hypotheses) /* there may be more tokens than were noted */
         all = sentence->hypotheses[0];
     if (feed->sent >= all.length + (all.ended && (events->request->include & INCLUDE_EOS)))

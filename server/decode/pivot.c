@@ -93,20 +93,19 @@ static void add_read(const struct middle *middle, const float *const *rows, size
         add_written(middle, rows, before < length ? before : length - 1, weight, out);
 }
 
-/* Composes rows [count] of [columns], each followed by `extra` floats copied from the second row.
- * The columns share the weight of labels, and of </s> if it has no column. Returns NULL if memory
- * is out. */
+/* Composes rows [count] of [columns]. The columns share the weight of labels, and of </s> if it has
+ * no column. Returns NULL if memory is out. */
 static const float *const *compose_rows(const struct middle *middle, const float *const *first,
-                                        const float *const *second, size_t count, size_t extra,
+                                        const float *const *second, size_t count,
                                         struct arena *arena) {
-    size_t columns = middle->columns, wide = columns + extra;
+    size_t columns = middle->columns;
     const float **rows = arena_alloc(arena, count, sizeof(const float *));
-    float *weights = arena_zalloc(arena, count * wide, sizeof *weights);
+    float *weights = arena_zalloc(arena, count * columns, sizeof *weights);
     if (!rows || !weights)
         return NULL;
     for (size_t t = 0; t < count; t++) {
         const float *row = second[t];
-        float *out = weights + t * wide, sum = 0;
+        float *out = weights + t * columns, sum = 0;
         for (size_t k = middle->own.begin; k < middle->own.end; k++) {
             if (row[k] > 0)
                 add_read(middle, first, k, row[k], out);
@@ -117,7 +116,6 @@ static const float *const *compose_rows(const struct middle *middle, const float
             sum += out[j];
         for (size_t j = 0; j < columns && sum > 0; j++)
             out[j] /= sum;
-        memcpy(out + columns, row + middle->second->length, extra * sizeof *weights);
         rows[t] = out;
     }
     return rows;
@@ -132,7 +130,8 @@ int pivot_compose(const struct sentence *first, const struct rendering *renderin
     const struct middle middle = {first,     second,     &first->hypotheses[0],
                                   rendering, read,       own,
                                   first_end, second_end, read.end + second_end};
-    bool attends = first->search.source_length > 0 && second->search.source_length > 0;
+    bool attends =
+        first->search.setting.source_length > 0 && second->search.setting.source_length > 0;
     struct hypothesis *hypotheses = arena_alloc(arena, second->count, sizeof *hypotheses);
     struct token *tokens = arena_zalloc(arena, middle.columns, sizeof *tokens);
     if (!hypotheses || !tokens)
@@ -151,16 +150,16 @@ int pivot_compose(const struct sentence *first, const struct rendering *renderin
     out->length = middle.columns;
     out->labelled = first->labelled;
     out->unknown = first->unknown;
-    out->search.source_length = attends ? middle.columns : 0;
+    out->search.setting.source_length = attends ? middle.columns : 0;
     out->hypotheses = hypotheses;
     memcpy(hypotheses, second->hypotheses, out->count * sizeof *hypotheses);
     for (size_t i = 0; attends && i < out->count; i++) {
         struct hypothesis *hypothesis = &hypotheses[i];
-        size_t count = hypothesis->length + hypothesis->ended, extra = sentence_readout(second);
-        hypothesis->attention = compose_rows(&middle, middle.written->attention,
-                                             hypothesis->attention, count, extra, arena);
-        hypothesis->alignment = compose_rows(&middle, middle.written->alignment,
-                                             hypothesis->alignment, count, 0, arena);
+        size_t count = hypothesis_steps(hypothesis);
+        hypothesis->attention =
+            compose_rows(&middle, middle.written->attention, hypothesis->attention, count, arena);
+        hypothesis->alignment =
+            compose_rows(&middle, middle.written->alignment, hypothesis->alignment, count, arena);
         if (!hypothesis->attention || !hypothesis->alignment)
             return -1;
     }

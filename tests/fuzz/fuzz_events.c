@@ -123,8 +123,8 @@ static void fill(struct request *request, const uint8_t *data, size_t size) {
         .repetition_penalty = 1,
         .sampling = {.temperature = 1, .top_p = 1, .seed = data[1]},
         .no_repeat_ngram = data[1] / 64,
-        .alternatives = request->include & INCLUDE_TOP_K,
-        .tree = request->include & INCLUDE_BEAM,
+        .report = {.alternatives = request->include & INCLUDE_TOP_K,
+                   .tree = request->include & INCLUDE_BEAM},
         .max_rows = ROWS,
     };
 }

@@ -14,7 +14,7 @@ struct made {
     struct hypothesis hypotheses[2];
     float log_probs[2][MOST], entropies[2][MOST];
     const float *rows[2][MOST];
-    const struct alternatives *alternatives[2][MOST];
+    const struct step_row *steps[2][MOST];
 };
 
 static struct translator *translator;
@@ -52,7 +52,7 @@ static void make(const char *source, const char *target, size_t which) {
                              .entropies = made.entropies[which],
                              .attention = made.rows[which],
                              .alignment = made.rows[which],
-                             .alternatives = made.alternatives[which]};
+                             .rows = made.steps[which]};
     made.sentence = (struct sentence){.translator = translator,
                                       .text = source,
                                       .source = {0, strlen(source)},

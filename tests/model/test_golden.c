@@ -418,7 +418,6 @@ static void prepare(const struct translator *t, const json_t *sentences,
     json_t *sentence;
     json_array_foreach(sentences, i, sentence) {
         out[i] = (struct sentence){.translator = t, .text = "", .options = *options};
-        out[i].options.replaces = t->config.defaults.replaces;
         arena_init(&out[i].arena, 1 << 12);
         int ids[64];
         out[i].length = read_ids(json_object_get(sentence, "source"), ids, 64);

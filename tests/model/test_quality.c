@@ -59,19 +59,20 @@ static const float *const *read_rows(const json_t *rows) {
     return out;
 }
 
-static const struct alternatives *const *read_alternatives(const json_t *steps) {
+static const struct step_row *const *read_steps(const json_t *steps) {
     size_t count = json_array_size(steps);
-    const struct alternatives **out = arena_alloc(&arena, count, sizeof *out);
+    const struct step_row **out = arena_alloc(&arena, count, sizeof *out);
     for (size_t i = 0; i < count; i++) {
         const json_t *step = json_array_get(steps, i);
-        struct alternatives *one = arena_zalloc(&arena, 1, sizeof *one);
+        struct step_row *row = arena_zalloc(&arena, 1, sizeof *row);
+        struct alternatives *one = row->alternatives = arena_zalloc(&arena, 1, sizeof *one);
         one->count = json_array_size(step);
         for (size_t k = 0; k < one->count; k++) {
             one->tokens[k] = (int)json_integer_value(json_array_get(json_array_get(step, k), 0));
             one->log_probs[k] =
                 (float)json_number_value(json_array_get(json_array_get(step, k), 1));
         }
-        out[i] = one;
+        out[i] = row;
     }
     return out;
 }
@@ -87,7 +88,7 @@ static struct hypothesis read_hypothesis(const json_t *json) {
     h.log_probs = read_floats(json_object_get(json, "log_probs"));
     h.entropies = read_floats(json_object_get(json, "entropies"));
     h.alignment = h.attention = read_rows(json_object_get(json, "alignment"));
-    h.alternatives = read_alternatives(json_object_get(json, "alternatives"));
+    h.rows = read_steps(json_object_get(json, "alternatives"));
     return h;
 }
 
@@ -108,7 +109,7 @@ START_TEST(as_python_has_it) {
     size_t source = (size_t)json_integer_value(json_object_get(json, "source")) + 1; /* </s> */
     size_t words = (size_t)json_integer_value(json_object_get(json, "count"));
     struct sentence sentence = {
-        .translator = translator, .length = source, .search = {.source_length = source}};
+        .translator = translator, .length = source, .search = {.setting.source_length = source}};
     struct quality found;
     ck_assert_int_eq(tokenizer_end(translator->target),
                      (int)json_integer_value(json_object_get(json, "end")));
@@ -130,11 +131,10 @@ END_TEST
 START_TEST(without_attention) {
     static const int tokens[] = {5};
     static const float log_probs[] = {-0.5f}, entropies[] = {0.25f};
-    static const struct alternatives best = {2, {5, 6}, {-0.5f, -2}}, *const alternatives[] = {
-                                                                          &best};
+    static struct alternatives best = {2, {5, 6}, {-0.5f, -2}};
+    static const struct step_row row = {.alternatives = &best}, *const rows[] = {&row};
     static const struct word_range ranges[] = {{0, 1}};
-    struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies,
-                           .alternatives = alternatives};
+    struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies, .rows = rows};
     struct sentence sentence = {.translator = translator, .length = 4};
     struct quality found;
     ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);

@@ -52,7 +52,7 @@ static struct rendering render_unknowns(struct sentence *sentence, size_t length
         rows[i][best[i]] = 0.6f;
         attention[i] = rows[i];
     }
-    sentence->search.source_length = sentence->length;
+    sentence->search.setting.source_length = sentence->length;
     struct rendering rendering;
     struct hypothesis hypothesis = {
         .tokens = unknown, .length = length, .attention = attention, .alignment = attention};

@@ -223,7 +223,7 @@ START_TEST(nobody_asks_nothing_is_kept) {
     plain->wants_alignment = false;
     decoded(plain);
     ck_assert_uint_eq(sentence_added(asked), translator->decoder.shape.top);
-    ck_assert_uint_eq(sentence_added(plain) + plain->options.keep, 0);
+    ck_assert_uint_eq(sentence_added(plain) + plain->search.setting.stored.top, 0);
     ck_assert_ptr_null(plain->alignment_keys);
     ck_assert_uint_gt(sentence_max_bytes(asked),
                       sentence_max_bytes(plain) + translator->decoder.shape.top * sizeof(float));
@@ -263,7 +263,7 @@ START_TEST(single_rows_are_the_same) {
     while (batch_step(batch, done) == 0) {
         struct decision last = search_last(&sentence->search, 0);
         ck_assert_uint_lt(count, 64);
-        rows[count++] = soft_alignment_row(sentence, last.token, last.attention, &arena, NULL);
+        rows[count++] = soft_alignment_row(sentence, &last, &arena, NULL);
     }
     const struct hypothesis *h = &sentence->hypotheses[0];
     ck_assert_uint_ge(count + 1, h->length);

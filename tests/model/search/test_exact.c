@@ -216,8 +216,9 @@ START_TEST(exact_asks_for_more_where_it_must) {
     struct search_options options = game_options(&search_exact, 1, 2);
     struct hypothesis *list;
     size_t count, steps = 0, at_start = 0;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = END, .banned = -1},
-                                 0, &game_arena, NULL),
+    ck_assert_int_eq(search_init(&search, &options,
+                                 &(struct search_setting){.ids = {.end = END, .banned = -1}},
+                                 &game_arena, NULL),
                      0);
     for (; search.rows > 0; steps++) {
         float logits[WIDE];

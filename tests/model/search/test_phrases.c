@@ -287,7 +287,7 @@ START_TEST(all_hold_all) {
     for (uint32_t seed = 0; seed < 400; seed++) {
         struct search_options options = options_of(1 + seed % 6, 8, phrases_of(phrases[seed % 5]));
         options.max_rows = seed % 3 == 0 ? 0 : SEARCH_MAX_ROWS;
-        options.tree = seed % 2;
+        options.report.tree = seed % 2;
         play(NULL, seed, &options);
         ck_assert_uint_le(game.steps, 8);
         expect_all_held(&options.phrases);

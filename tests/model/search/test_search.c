@@ -351,7 +351,7 @@ enum { A = 0 }; /* where the end is LAST */
 static void play_without(int banned, const struct rule *rules,
                          const struct search_options *options) {
     game_start(&game, rules, 0, options, LAST);
-    game.search.ids.banned = banned;
+    game.search.setting.ids.banned = banned;
     game_finish(&game);
 }
 
@@ -379,8 +379,8 @@ static void play_with_bytes(const struct rule *rules, const struct search_option
                             const char *texts) {
     static const short bytes[VOCABULARY] = {0xc3, 0xa9, -1, -1};
     game_start(&game, rules, 0, options, LAST);
-    game.search.ids.bytes = bytes;
-    game.search.ids.size = VOCABULARY;
+    game.search.setting.ids.bytes = bytes;
+    game.search.setting.ids.size = VOCABULARY;
     game_finish(&game);
     game_expect_results(&game, texts);
 }
@@ -444,7 +444,7 @@ START_TEST(strategies_say_how_many_they_want) {
     options = beam(SEARCH_MAX_ROWS, 10);
     options.min_length = 1;
     game_start(&game, rules, 0, &options, LAST);
-    game.search.ids.banned = A;
+    game.search.setting.ids.banned = A;
     ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_ROWS + 2);
 
     options = forced(NULL, 0);

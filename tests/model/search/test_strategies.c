@@ -138,7 +138,7 @@ START_TEST(banned_tokens_are_not_drawn) {
         struct search_options options = game_options(&search_sample, 1, 5);
         options.sampling.seed = seed;
         game_start(&game, rules, 0, &options, LAST);
-        game.search.ids.banned = 0; /* a */
+        game.search.setting.ids.banned = 0; /* a */
         game_finish(&game);
         game_results(&game, texts);
         ck_assert_ptr_null(strchr(texts, 'a'));
@@ -227,12 +227,14 @@ START_TEST(coverage_is_part_of_the_score) {
     options.prefix_length = 1;
     options.length_penalty = 1;
     options.coverage_penalty = 2;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = 0, .banned = -1}, 2,
-                                 &game_arena, NULL),
-                     0);
+    ck_assert_int_eq(
+        search_init(&search, &options,
+                    &(struct search_setting){.ids = {.end = 0, .banned = -1}, .source_length = 2},
+                    &game_arena, NULL),
+        0);
     for (size_t i = 0; i < 2; i++) {
         struct distribution distribution = {.logits = logits, .size = 2, .log_sum = logf(2)};
-        memcpy(search.attention[0], attention[i], sizeof attention[i]);
+        memcpy(search.shown[0]->attention, attention[i], sizeof attention[i]);
         ck_assert_int_eq(search_advance(&search, &distribution, NULL), 0);
     }
     ck_assert_int_eq(search_results(&search, &list, &count, NULL), 0);
@@ -263,7 +265,7 @@ static void expect_tree(const char *expected) {
 static void grow(const struct search_kind *strategy, size_t size, size_t n_best) {
     struct search_options options = game_options(strategy, size, 10);
     options.n_best = n_best;
-    options.tree = true;
+    options.report.tree = true;
     play(game_trap, 0, &options);
 }
 
@@ -296,14 +298,14 @@ START_TEST(alternatives_are_the_tables_best) {
         struct hypothesis *list;
         size_t count;
         char path[MAX_PATH];
-        options.alternatives = true;
+        options.report.alternatives = true;
         options.no_repeat_ngram = seed / 4 % 2;
         options.sampling.seed = seed;
         play(NULL, seed, &options);
         ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
         for (size_t h = 0; h < count; h++)
             for (size_t i = 0; i < list[h].length + list[h].ended; i++) {
-                const struct alternatives *step = list[h].alternatives[i];
+                const struct alternatives *step = list[h].rows[i]->alternatives;
                 ck_assert_uint_eq(step->count, VOCABULARY - 1); /* one is impossible */
                 for (size_t a = 0; a < step->count; a++) {
                     float p = game_probability(&game, path, i, "abc."[step->tokens[a]]);

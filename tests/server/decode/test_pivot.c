@@ -46,7 +46,7 @@ static void setup(void) {
                               .length = SOURCE,
                               .hypotheses = &written,
                               .count = 1,
-                              .search = {.source_length = SOURCE},
+                              .search = {.setting.source_length = SOURCE},
                               .unknown = 1};
     second = (struct sentence){.translator = translator,
                                .text = middle,
@@ -55,7 +55,7 @@ static void setup(void) {
                                .length = READ,
                                .hypotheses = &best,
                                .count = 1,
-                               .search = {.source_length = READ}};
+                               .search = {.setting.source_length = READ}};
     rendering = (struct rendering){middle, written_tokens};
     arena_init(&arena, 1 << 12);
 }
@@ -106,9 +106,9 @@ START_TEST(blanks_belong_to_what_follows) {
 END_TEST
 
 START_TEST(without_attention_nothing_is_made_up) {
-    first.search.source_length = 0;
+    first.search.setting.source_length = 0;
     ck_assert_int_eq(pivot_compose(&first, &rendering, &second, &arena, &composed), 0);
-    ck_assert_uint_eq(composed.search.source_length, 0);
+    ck_assert_uint_eq(composed.search.setting.source_length, 0);
     ck_assert_ptr_eq(composed.hypotheses[0].attention, second_attention);
 }
 END_TEST
