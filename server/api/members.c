@@ -294,7 +294,7 @@ static void put_opaque(const struct sentence_view *view, const char *key) {
 
 static void put_top_k(const struct sentence_view *view, const char *key) {
     writer_begin_array(view->out, key);
-    for (size_t row = 0; row < view->rows; row++) {
+    for (size_t row = 0; view->hypothesis->rows && row < view->rows; row++) {
         const struct alternatives *step = view->hypothesis->rows[row]->alternatives;
         writer_begin_array(view->out, NULL);
         for (size_t i = 0; i < step->count; i++) {

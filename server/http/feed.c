@@ -43,6 +43,7 @@ struct feed {
     bool writing;         /* a thread writes */
     bool taken;           /* by the thread that ends the request */
     bool parked;          /* the connection is suspended until the end */
+    bool complete;        /* the client has everything, although the request may not have ended */
     bool ended, closed;
 };
 
@@ -106,9 +107,11 @@ static void limit_reader(struct feed *feed, bool waits) {
                    options->send_us + (waits && left_us > 0 ? left_us : 0));
 }
 
-static void end_writing(struct feed *feed) {
+/* complete: there is nothing else to send. */
+static void end_writing(struct feed *feed, bool complete) {
     pthread_mutex_lock(&feed->lock);
     feed->writing = false;
+    feed->complete = complete;
     pthread_cond_broadcast(&feed->idle);
     pthread_mutex_unlock(&feed->lock);
 }
@@ -123,7 +126,7 @@ static void run_fetch(void *owner) {
         feed->result = event_stream_next(&feed->events);
         feed->sent = feed->events.length;
         feed->fetched = FETCHED;
-        end_writing(feed);
+        end_writing(feed, false);
     }
     MHD_resume_connection(feed->connection);
 }
@@ -272,7 +275,7 @@ bool feed_close(struct feed *feed) {
     pthread_mutex_lock(&feed->lock);
     feed->closed = true;
     bool ended = feed->ended;
-    if (!ended) /* after the lock is released, the exchange may have been freed */
+    if (!ended && !feed->complete) /* after the lock is released, it may have been freed */
         request_cancel(feed->request, CANCEL_CLIENT);
     pthread_mutex_unlock(&feed->lock);
     return ended;
@@ -297,7 +300,7 @@ static ssize_t read_feed(void *closure, uint64_t position, char *buffer, size_t 
     if (begin_writing(feed)) {
         ssize_t sent = send_events(feed, buffer, room);
         limit_reader(feed, sent == 0);
-        end_writing(feed);
+        end_writing(feed, sent == MHD_CONTENT_READER_END_OF_STREAM);
         return sent;
     }
     pthread_mutex_lock(&feed->lock);
@@ -312,7 +315,7 @@ static ssize_t read_feed(void *closure, uint64_t position, char *buffer, size_t 
 struct MHD_Response *feed_response(struct feed *feed) {
     if (begin_writing(feed)) {
         limit_reader(feed, true);
-        end_writing(feed);
+        end_writing(feed, false);
     }
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_feed, feed, NULL);
 }

@@ -48,7 +48,8 @@ void feed_release(struct feed *feed);
  * owns it, and the caller must not use it any more. */
 bool feed_end(struct feed *feed);
 /* Notes that the client leaves. Returns true after feed_end: the caller then owns the exchange.
- * Otherwise the request is cancelled (CANCEL_CLIENT), and the caller of feed_end will own it. */
+ * Otherwise the caller of feed_end will own it, and the request is cancelled (CANCEL_CLIENT) unless
+ * the client has received all events. */
 bool feed_close(struct feed *feed);
 /* Returns the response that the stream feeds, or NULL if memory runs out. The stream must outlive
  * it. */

@@ -21,8 +21,9 @@ static struct daemon served;
 static void setup(void) {
     strcpy(folder, FOLDER_TEMPLATE);
     folder_make(folder, "first", "en", "fr");
-    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2",
-                                    "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "600000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--step-ms", "0",
+                           WORK_ENDLESS, "--deadline-ms", "600000", "--send-timeout-ms", "600000"));
 }
 
 static void teardown(void) {
