@@ -34,6 +34,11 @@ enum { ENCODE_TOKENS = 512 };
  * reuse the same block. The kernel provides only pages that are touched. */
 enum { ENCODING_BYTES = 16 << 20 };
 
+/* An empty batch keeps what single sentences need, and returns the memory of larger groups: its
+ * encodings have had more than KEPT_TOKENS together, or its scratch memory is more than
+ * KEPT_SCRATCH_BYTES. */
+enum { KEPT_TOKENS = ENCODE_TOKENS / 4, KEPT_SCRATCH_BYTES = 2 << 20 };
+
 /* The block for a sentence's answer has at most this many bytes, unless one array is larger,
  * because hypotheses may share rows. */
 enum { MOST_ANSWER_BYTES = 32 * 1024 };
@@ -67,6 +72,7 @@ struct batch {
     struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
     size_t failed_count;
     size_t steps_since_admission;
+    size_t most_tokens;   /* of a group that was encoded, since batch_rest */
     float *states, *next; /* [max_rows, S] */
     struct row *group;    /* [GROUP_ROWS] the rows of one group in one step */
     float *tops; /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never
@@ -134,6 +140,15 @@ size_t batch_bytes(const struct batch *batch) {
            arena_bytes(&batch->encodings);
 }
 
+void batch_rest(struct batch *batch) {
+    assert(batch_sentences(batch) == 0);
+    if (batch->most_tokens > KEPT_TOKENS)
+        arena_trim(&batch->encodings);
+    if (arena_bytes(&batch->scratch) > KEPT_SCRATCH_BYTES)
+        arena_trim(&batch->scratch);
+    batch->most_tokens = 0;
+}
+
 size_t batch_rows(const struct batch *batch) {
     return batch->rows;
 }
@@ -169,6 +184,7 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
             e->tokens += batch->waiting[e->n++]->length;
         while (e->n < batch->waiting_count &&
                e->tokens + batch->waiting[e->n]->length <= ENCODE_TOKENS);
+        batch->most_tokens = e->tokens > batch->most_tokens ? e->tokens : batch->most_tokens;
         e->ids = arena_alloc(arena, e->tokens, sizeof *e->ids);
         e->lengths = arena_alloc(arena, e->n, sizeof *e->lengths);
         if (arena_failed(arena)) {

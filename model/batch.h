@@ -18,7 +18,10 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
 /* The batch must be empty. Accepts NULL. */
 void batch_free(struct batch *batch);
 size_t batch_bytes(const struct batch *batch); /* of memory */
-size_t batch_rows(const struct batch *batch);  /* live now */
+/* Frees memory that only many sentences together need; the next ones allocate it again. The batch
+ * must be empty. */
+void batch_rest(struct batch *batch);
+size_t batch_rows(const struct batch *batch); /* live now */
 /* batch_past returns the sum of the steps that each live row looks back on; 0 if rows have no past
  * (model/network/network.h). batch_grows returns true if they have one. */
 size_t batch_past(const struct batch *batch);

@@ -284,6 +284,8 @@ static void worker_step(struct worker *worker, struct slot *slot) {
     int64_t duration_us = clock_us() - began_us;
     metrics_step(worker->pool->options.metrics, rows, duration_us);
     admission_observe_step(&slot->load.step, rows, past, duration_us);
+    if (batch_sentences(slot->batch) == 0)
+        batch_rest(slot->batch); /* its model may be freed with the last job */
     for (size_t i = 0; i < count; i++)
         worker_finish(worker, worker->done[i]);
 }

@@ -152,6 +152,29 @@ START_TEST(company_is_worth_a_few_steps) {
 }
 END_TEST
 
+/* Memory that only many sentences need goes back once they have left; that of single ones stays. */
+START_TEST(an_empty_batch_rests) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *sentences[ROWS], *done[ROWS];
+    size_t bytes[2];
+    for (size_t round = 0; round < 2; round++) {
+        size_t count = round == 0 ? 1 : ROWS;
+        for (size_t i = 0; i < count; i++)
+            sentences[i] = prepare(model_texts[4], &search_greedy, 1);
+        batch_admit(batch, sentences, count);
+        while (batch_sentences(batch) > 0)
+            batch_step(batch, done);
+        bytes[0] = batch_bytes(batch);
+        batch_rest(batch);
+        bytes[1] = batch_bytes(batch);
+        ck_assert(round == 0 ? bytes[1] == bytes[0] : bytes[1] < bytes[0]);
+        for (size_t i = 0; i < count; i++)
+            sentence_done(sentences[i]);
+    }
+    batch_free(batch);
+}
+END_TEST
+
 START_TEST(a_short_one_overtakes) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
     struct sentence *longs[4], *brief = prepare("I", &search_greedy, 1), *done[ROWS];
@@ -462,6 +485,7 @@ Suite *batch_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, mixed_equals_alone, 0, exact_computes());
     tcase_add_test(tests, company_is_worth_a_few_steps);
+    tcase_add_test(tests, an_empty_batch_rests);
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
     tcase_add_test(tests, scores_that_are_no_numbers_are_an_error);
