@@ -23,7 +23,9 @@ enum {
  * time. */
 struct chore_place {
     bool taken, large, waits;
+    bool runs; /* it counts in `running`: it has a slice, and neither is away nor overdue */
     uint64_t client;
+    int64_t slice_us; /* when its slice began */
 };
 
 /* A thread that waits for its chore's next slice. */
@@ -36,11 +38,11 @@ struct chores {
     struct chores_options options; /* constant */
     size_t most_threads;           /* constant */
 
-    pthread_mutex_t lock;                  /* protects everything below */
-    pthread_cond_t ready;                  /* a chore was handed over, or tidy or closed was set */
-    pthread_cond_t ended;                  /* a count in pending became 0 */
-    pthread_t *threads;                    /* [started], room for most_threads */
-    size_t started, idle;                  /* idle: threads that do no chore */
+    pthread_mutex_t lock; /* protects everything below */
+    pthread_cond_t ready; /* a chore was handed over or waits, or tidy or closed was set */
+    pthread_cond_t ended; /* a count in pending became 0 */
+    pthread_t *threads;   /* [started], room for most_threads */
+    size_t started, idle; /* idle: threads that do no chore */
     struct chore *small, *large, *waiting; /* chores that have not begun, by turns; waiting: chores
                                               that will wait for a disk */
     struct chore *paused; /* chores that have begun and wait for their next slice, by turns */
@@ -48,7 +50,7 @@ struct chores {
     size_t handed_count;
     struct chore_place
         *places;         /* [most_threads] the chores that are handed over, running or paused */
-    size_t running;      /* handed over or running, except chores that wait for a disk */
+    size_t running;      /* the places whose chores run */
     size_t small_run;    /* slices of small chores since the last of a large one */
     size_t count, bytes; /* number and bytes of the chores that have not begun */
     size_t pending[CHORE_KINDS]; /* chores that have not ended */
@@ -150,6 +152,15 @@ static bool has_thread(struct chores *chores) {
     return true;
 }
 
+/* Its slice begins, or is over. */
+static void set_runs(struct chores *chores, const struct chore *chore, bool runs) {
+    struct chore_place *place = &chores->places[chore->place];
+    chores->running += runs;
+    chores->running -= place->runs;
+    place->runs = runs;
+    place->slice_us = clock_us();
+}
+
 static void hand_over(struct chores *chores, struct chore *chore) {
     struct chore **end = &chores->handed;
     while (*end)
@@ -158,8 +169,12 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     chores->handed_count++;
     while (chores->places[chore->place].taken)
         chore->place++;
-    chores->places[chore->place] =
-        (struct chore_place){true, chore->large, chore->waits, chore->request->client};
+    chores->places[chore->place] = (struct chore_place){
+        .taken = true,
+        .large = chore->large,
+        .waits = chore->waits,
+        .client = chore->request->client,
+    };
     chores->count--;
     chores->bytes -= chore->bytes;
     meter_observe(&chores->meter, (double)chore->bytes, chores->count, clock_us());
@@ -181,14 +196,51 @@ static void dispatch(struct chores *chores) {
         struct chore *chore = list_take(link);
         chores->small_run = chore->large || chore->resumed ? 0 : chores->small_run + 1;
         chores->turn = chore->turn > chores->turn ? chore->turn : chores->turn;
-        chores->running++;
         if (chore->resumed) {
+            set_runs(chores, chore, true);
             chore->resumed->now = true;
             pthread_cond_signal(&chore->resumed->condition);
         } else {
             hand_over(chores, chore);
+            set_runs(chores, chore, true);
         }
     }
+}
+
+/* ---- overdue ---- */
+
+/* Returns the time at which the first of the running chores is overdue, INT64_MAX if nobody waits
+ * for its place. */
+static int64_t due_us(struct chores *chores) {
+    int64_t first_us = INT64_MAX;
+    if (chores->options.overdue_ms == 0 || !next_chore(chores, true))
+        return INT64_MAX;
+    for (size_t i = 0; i < chores->most_threads; i++) {
+        const struct chore_place *place = &chores->places[i];
+        if (place->runs && place->slice_us < first_us)
+            first_us = place->slice_us;
+    }
+    return first_us == INT64_MAX ? first_us : first_us + (int64_t)chores->options.overdue_ms * 1000;
+}
+
+/* Others get the turns of chores that are overdue, which go on beside them. */
+static void pass_by(struct chores *chores) {
+    int64_t since_us = clock_us() - (int64_t)chores->options.overdue_ms * 1000;
+    for (size_t i = 0; i < chores->most_threads; i++) {
+        struct chore_place *place = &chores->places[i];
+        if (place->runs && place->slice_us <= since_us) {
+            place->runs = false;
+            chores->running--;
+        }
+    }
+    dispatch(chores);
+}
+
+/* Makes an idle thread wait for the time at which a chore is overdue, if others wait for its place.
+ */
+static void watch(struct chores *chores) {
+    if (due_us(chores) < INT64_MAX && has_thread(chores))
+        pthread_cond_signal(&chores->ready);
 }
 
 /* ---- called by chores ---- */
@@ -201,6 +253,7 @@ static void await_slice(struct chores *chores, struct chore *chore) {
     chore->resumed = &resumed;
     list_insert(chores, &chores->paused, chore);
     dispatch(chores);
+    watch(chores);
     while (!resumed.now)
         pthread_cond_wait(&resumed.condition, &chores->lock);
     chore->resumed = NULL;
@@ -212,8 +265,10 @@ void chores_pause(struct chores *chores, struct chore *chore) {
     if (chore->waits || chore->away || clock_us() - chore->slice_us < SLICE_US)
         return;
     pthread_mutex_lock(&chores->lock);
-    if (next_chore(chores, true)) {
-        chores->running--;
+    bool overdue = !chores->places[chore->place].runs;
+    set_runs(chores, chore, !overdue);
+    if (overdue || next_chore(chores, true)) {
+        set_runs(chores, chore, false);
         await_slice(chores, chore);
     }
     pthread_mutex_unlock(&chores->lock);
@@ -226,7 +281,7 @@ void chores_away(struct chores *chores, struct chore *chore, bool away) {
     chore->away = away;
     pthread_mutex_lock(&chores->lock);
     if (away) {
-        chores->running--;
+        set_runs(chores, chore, false);
         dispatch(chores);
     } else {
         await_slice(chores, chore);
@@ -272,6 +327,7 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
         chores->pending[chore->kind]++;
         metrics_add(chores->options.metrics, GAUGE_CHORES_WAITING, 1);
         dispatch(chores);
+        watch(chores);
     }
     pthread_mutex_unlock(&chores->lock);
     return taken;
@@ -320,15 +376,15 @@ static void *chores_run(void *argument) {
 
             /* The chore runs without the lock, and may free itself. */
             enum metrics_chore kind = chore->kind;
-            size_t place = chore->place;
-            bool waits = chore->waits;
+            struct chore_place *place = &chores->places[chore->place];
+            watch(chores); /* this thread may have been the one that waited for an overdue chore */
             pthread_mutex_unlock(&chores->lock);
             int64_t began_us = chore->slice_us = clock_us();
             chore->run(chore->owner);
             metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
             pthread_mutex_lock(&chores->lock);
-            chores->places[place].taken = false;
-            chores->running -= !waits;
+            chores->running -= place->runs;
+            *place = (struct chore_place){.taken = false};
             chores->idle++;
             if (--chores->pending[kind] == 0)
                 pthread_cond_broadcast(&chores->ended);
@@ -340,8 +396,8 @@ static void *chores_run(void *argument) {
             pthread_mutex_lock(&chores->lock);
         } else if (chores->closed) {
             break;
-        } else {
-            pthread_cond_wait(&chores->ready, &chores->lock);
+        } else if (clock_wait(&chores->ready, &chores->lock, due_us(chores)) != 0) {
+            pass_by(chores);
         }
     }
     pthread_mutex_unlock(&chores->lock);
@@ -358,7 +414,7 @@ struct chores *chores_start(const struct chores_options *options, struct error *
     chores->options = *options;
     chores->most_threads = options->threads * (MOST_LARGE + MOST_SMALL) + MOST_WAITING;
     pthread_mutex_init(&chores->lock, NULL);
-    pthread_cond_init(&chores->ready, NULL);
+    clock_condition_init(&chores->ready);
     clock_condition_init(&chores->ended);
     chores->threads = calloc(chores->most_threads, sizeof *chores->threads);
     chores->places = calloc(chores->most_threads, sizeof *chores->places);

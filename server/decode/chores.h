@@ -5,9 +5,10 @@
  * Clients take turns, a slice each: a chore that has worked for 20 ms and calls chores_pause lets
  * others go on, and waits there for its next slice. Small chores do not wait for large ones: they
  * begin first, and large ones get a slice only now and then. As many chores work at a time as
- * options.threads says. Paused chores keep their threads, which are started when they are needed:
- * up to three for large chores and eight for small ones per working thread. Chores that wait for a
- * disk have eight threads of their own. Thread-safe. */
+ * options.threads says. One that has had a slice for options.overdue_ms, since what it does cannot
+ * be divided, goes on beside others, which get its turn. Paused chores keep their threads, which
+ * are started when they are needed: up to three for large chores and eight for small ones per
+ * working thread. Chores that wait for a disk have eight threads of their own. Thread-safe. */
 #ifndef ALIGND_CHORES_H
 #define ALIGND_CHORES_H
 
@@ -42,6 +43,7 @@ struct chores_options {
     size_t chores, bytes; /* limits on waiting chores; a client that already has chores waiting may
                              fill seven eighths of each */
     struct metrics *metrics;
+    size_t overdue_ms; /* more than a slice; 0: others wait for all chores */
 };
 
 /* Returns NULL with ERROR_MEMORY. */

@@ -75,6 +75,7 @@ enum {
 
     /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
+    OVERDUE_MS = 40, /* for so long a chore that cannot be divided holds up others: two slices */
     MUCH_BYTES = 4 << 20,   /* a request that took more returns it to the system */
     DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read
                                and discarded */
@@ -84,9 +85,9 @@ enum {
     /* Reading a request may take this much memory: READ_BYTES, READ_FACTOR times max_body_bytes,
      * and SENTENCE_BYTES for each sentence that it may have. Writing its answer may take
      * ANSWER_FACTOR times max_reply_bytes. */
-    READ_BYTES = 24 << 20,
+    READ_BYTES = 16 << 20,
     READ_FACTOR = 8,
-    SENTENCE_BYTES = 4 * 1024,
+    SENTENCE_BYTES = 2 * 1024,
     ANSWER_FACTOR = 2
 };
 
@@ -142,6 +143,7 @@ struct exchange {
     const char *method;        /* as api_method returns it */
     char id[HEADERS_ID_BYTES], trace[HEADERS_TRACE_BYTES], key_name[KEY_NAME_BYTES];
     struct spent spent;
+    bool untidy; /* it had models: http->untidy once it has ended */
     bool whole;  /* the request is complete or refused, and counted in http->in_flight */
     bool listed; /* in http->receiving, whose lock guards this and the links */
     struct exchange *next, *previous; /* in that list */
@@ -440,7 +442,9 @@ static void note_spent(struct exchange *exchange) {
 static void end_request(struct exchange *exchange) {
     struct request *request = &exchange->request;
     bool stopped = request->budget.spent != BUDGET_LEFT;
-    bool much = stopped || (request->models && request_bytes(request) > MUCH_BYTES);
+    bool decoded = request->models != NULL;
+    bool much = stopped || (decoded && request_bytes(request) > MUCH_BYTES);
+    exchange->untidy |= decoded; /* request_done forgets it */
     request_done(request);
     request->budget = (struct budget){0}; /* this may be called again */
     if (much)
@@ -478,16 +482,17 @@ static void exchange_end(struct exchange *exchange) {
         log_text("trace", *trace ? trace : "-"),
         log_text("key", *exchange->key_name ? exchange->key_name : "-"));
 
-    bool counted = exchange->whole, decoded = exchange->request.models != NULL;
+    bool counted = exchange->whole;
     release_reply(exchange);
     forget_request(exchange);
     feed_free(exchange->feed);
     end_request(exchange);
     release_body(exchange);
+    bool untidy = exchange->untidy;
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
-    http->untidy |= decoded;
+    http->untidy |= untidy;
     if (counted && --http->in_flight == 0)
         pthread_cond_broadcast(&http->idle);
     pthread_mutex_unlock(&http->lock);
@@ -1109,7 +1114,8 @@ struct http *http_start(struct service *service, const struct http_options *opti
 
     /* a quarter as many threads as decode: reading and writing is much less work */
     const struct chores_options chores = {(service->options.workers + 3) / 4,
-                                          service->options.queue, WAITING_BYTES, service->metrics};
+                                          service->options.queue, WAITING_BYTES, service->metrics,
+                                          OVERDUE_MS};
     const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
     http->bodies = bodies_create(service->options.body_memory, service->metrics);
     if (!http->bodies)

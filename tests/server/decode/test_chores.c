@@ -56,7 +56,7 @@ static void setup(void) {
     sem_init(&gate, 0, 0);
     sem_init(&entered, 0, 0);
     metrics = metrics_create(labels, 1, &error);
-    chores = chores_start(&(struct chores_options){1, MOST, BYTES, metrics}, &error);
+    chores = chores_start(&(struct chores_options){1, MOST, BYTES, metrics, 0}, &error);
     ck_assert_ptr_nonnull(chores);
     fake_init(&holder, '.', 0, 0);
     holder.chore.run = hold;
@@ -288,6 +288,38 @@ START_TEST(others_work_beside_one_that_is_away) {
 }
 END_TEST
 
+static void wait_here(void *owner) {
+    struct fake *fake = owner;
+    note(fake);
+    sem_post(&entered);
+    sem_wait(&gate);
+    pause_now(fake);
+    note(fake);
+}
+
+static void arrive(void *owner) {
+    note(owner);
+    sem_post(&entered);
+}
+
+/* Others pass by it, whether they come before it is overdue or later. */
+START_TEST(others_work_beside_one_that_is_overdue) {
+    struct error error = {0};
+    struct fake overdue, early, late;
+    finish();
+    chores_free(chores);
+    chores = chores_start(&(struct chores_options){1, MOST, BYTES, metrics, 30}, &error);
+    ck_assert_ptr_nonnull(chores);
+    ck_assert(submit_large(&overdue, 'a', 1, wait_here));
+    sem_wait(&entered);
+    ck_assert(submit_large(&early, 'b', 2, arrive));
+    sem_wait(&entered);
+    ck_assert(submit_large(&late, 'c', 3, open_gate));
+    ck_assert(chores_wait(chores, CHORE_PREPARATION, 60000));
+    ck_assert_str_eq(done, ".abca");
+}
+END_TEST
+
 START_TEST(paused_ones_are_abandoned) {
     struct fake large[2];
     ck_assert(submit_large(&large[0], 'a', 1, work));
@@ -317,6 +349,7 @@ Suite *chores_suite(void) {
     tcase_add_test(tests, large_ones_leave_room);
     tcase_add_test(tests, what_is_over_gets_the_next_slice);
     tcase_add_test(tests, others_work_beside_one_that_is_away);
+    tcase_add_test(tests, others_work_beside_one_that_is_overdue);
     tcase_add_test(tests, paused_ones_are_abandoned);
     suite_add_tcase(suite, tests);
     return suite;
