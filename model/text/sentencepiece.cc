@@ -307,10 +307,10 @@ static int spm_find(const void *model, const char *piece) {
  * words. */
 static const size_t PART_BYTES = 4096;
 
-/* The pieces of the part of a text that begins at offset. */
-struct Part {
-    size_t offset;
-    Pieces pieces;
+/* A piece whose string begins at this byte of all strings. */
+struct Found {
+    int id;
+    size_t string, begin, end;
 };
 
 /* Returns the end of the part that begins at begin: before white space, which separates words
@@ -332,35 +332,31 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
                       struct token **tokens, size_t *count, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         const std::string_view text(bytes, length);
-        std::vector<Part> parts;
-        size_t found = 0;
+        std::vector<Found> found;
+        std::string strings; /* they lie end to end in one allocation */
         for (size_t begin = 0, end; begin < length; begin = end) {
             end = part_end(text, begin);
-            parts.push_back({begin, Pieces()});
-            const auto status = model_of(model).processor.Encode(
-                text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
+            Pieces pieces; /* the library's take ten times as much memory */
+            const auto status = model_of(model).processor.Encode(text.substr(begin, end - begin),
+                                                                 pieces.mutable_proto());
             if (!status.ok())
                 return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
-            found += parts.back().pieces.pieces_size();
+            for (const auto &piece : pieces.pieces()) {
+                found.push_back({static_cast<int>(piece.id()), strings.size(),
+                                 begin + piece.begin(), begin + piece.end()});
+                strings.append(piece.piece().c_str()).push_back('\0');
+            }
         }
 
-        /* all strings lie end to end in one allocation */
-        std::string strings;
-        for (const Part &part : parts)
-            for (const auto &piece : part.pieces.pieces())
-                strings.append(piece.piece().c_str()).push_back('\0');
-        auto made = static_cast<struct token *>(arena_alloc(arena, found, sizeof(struct token)));
+        auto made =
+            static_cast<struct token *>(arena_alloc(arena, found.size(), sizeof(struct token)));
         const char *string = arena_copy(arena, strings.data(), strings.size());
         if (!made || !string)
             return error_memory(err);
         *tokens = made;
-        *count = found;
-        for (const Part &part : parts)
-            for (const auto &piece : part.pieces.pieces()) {
-                *made++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(),
-                           part.offset + piece.end()};
-                string += std::strlen(string) + 1;
-            }
+        *count = found.size();
+        for (const Found &piece : found)
+            *made++ = {piece.id, string + piece.string, piece.begin, piece.end};
         return 0;
     });
 }

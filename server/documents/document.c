@@ -534,7 +534,7 @@ int document_translate(const struct text *text, struct arena *arena,
             link_count += outcome->link_count;
             end = text->jobs[i].source.begin;
         }
-        size_t copied = find_copied(text->source, before, end, 0, NULL, NULL);
+        size_t copied = text->placed ? find_copied(text->source, before, end, 0, NULL, NULL) : 0;
         word_count += copied;
         link_count += copied;
         before = i < text->count ? text->jobs[i].source.end : end;
@@ -548,8 +548,9 @@ int document_translate(const struct text *text, struct arena *arena,
     word_count = link_count = before = 0;
     for (size_t i = 0; i <= text->count; i++) {
         size_t end = i < text->count ? text->jobs[i].source.begin : text->source_length;
-        size_t copied = find_copied(text->source, before, end, length - before, words + word_count,
-                                    links + link_count);
+        size_t copied = text->placed ? find_copied(text->source, before, end, length - before,
+                                                   words + word_count, links + link_count)
+                                     : 0;
         word_count += copied;
         link_count += copied;
         memcpy(joined + length, text->source + before, end - before);

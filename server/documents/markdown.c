@@ -23,7 +23,7 @@ enum {
     BYTES_EACH = 256, /* of memory for each byte of the document, with bounds: */
     BYTES_LEAST = 1 << 22,
     MOST_BYTES =
-        64 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
+        36 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
     MOST_STEPS = 1 << 29,  /* "<?" and "<!" times the length */
     MOST_SIBLINGS = 256,   /* nodes after an HTML tag that are searched for its end tag */
     MOST_DEFINITIONS = 64, /* lines of definitions before the text of a paragraph */

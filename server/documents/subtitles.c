@@ -8,9 +8,10 @@
 #include <strings.h>
 
 enum {
-    LINE_SHOWN = 60,  /* bytes of a line in an error */
-    LINE_WIDTH = 42,  /* characters that a line should have at most */
-    MOST_TAGS = 1000, /* tags of a cue: one for each coloured letter is common */
+    LINE_SHOWN = 60,          /* bytes of a line in an error */
+    MOST_WRAPPED = 16 * 1024, /* bytes of a text that is broken into lines */
+    LINE_WIDTH = 42,          /* characters that a line should have at most */
+    MOST_TAGS = 1000,         /* tags of a cue: one for each coloured letter is common */
     MOST_OPEN =
         64, /* tags that are open at once: each end tag looks for its start tag among them */
     NAME_BYTES = 16, /* of a tag */
@@ -720,8 +721,8 @@ char *subtitles_finish(const struct document *document, const char *written, siz
             bytes_put_string(out, line_end);
         size_t below = out->length;
         struct bytes text = vtt ? order_times(source, now.text, arena) : now.text;
-        if (find_arrow(now.text.start,
-                       at)) { /* a line that is broken before it might be a timing line */
+        if (now.text.length > MOST_WRAPPED ||
+            find_arrow(now.text.start, at)) { /* a line broken before it might be a timing line */
             bytes_put(out, now.text.start, now.text.length);
         } else {
             for (const char *next = text.start, *stop = next + text.length;

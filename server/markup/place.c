@@ -739,10 +739,41 @@ static bool take(struct placer *placer, struct place_node *node, size_t most) {
     return true;
 }
 
+/* The nodes of a segment that markup_is_placed does not hold for: all, and perhaps the one part,
+ * which has all of the translation. They need none of its words. */
+static int list_bare(struct placer *placer, struct arena *arena) {
+    enum { MOST = 2 };
+    const struct markup_segment *segment = placer->segment;
+    const struct markup_translation *translation = placer->translation;
+    placer->nodes = arena_alloc(arena, MOST, sizeof *placer->nodes);
+    if (!placer->nodes)
+        return -1;
+    add_node(placer, segment->first, segment->end, 0, 0, segment->length);
+    placer->nodes[0].past = translation->length;
+    for (size_t i = segment->first; i < segment->end; i++) {
+        const struct piece *piece = &placer->markup->pieces[i];
+        if (piece->kind != PIECE_OPEN)
+            continue;
+        struct span all = segmenter_trim(translation->text, translation->length);
+        struct place_node *part = &placer->nodes[add_node(
+            placer, i, piece->pair, 0, piece->begin, placer->markup->pieces[piece->pair].begin)];
+        part->part = piece->part;
+        part->begin = all.begin;
+        part->past = all.end;
+    }
+    return 0;
+}
+
 size_t place_elements(const struct markup *markup, const struct markup_segment *segment,
                       const struct markup_translation *translation, struct arena *arena,
                       struct place_node **nodes) {
     struct placer placer = {.markup = markup, .segment = segment, .translation = translation};
+    if (!markup_is_placed(markup, segment)) {
+        if (list_bare(&placer, arena) != 0)
+            return 0;
+        *nodes = placer.nodes;
+        return placer.count;
+    }
     if (prepare(&placer, arena) != 0)
         return 0;
     struct place_node *all = &placer.nodes[0];

@@ -7,32 +7,30 @@
  * sends requests of 350 bytes. Prints a table, and fails where a bound is missed:
  *
  *   answer     a document: a translation, or a reason why it is refused other than the deadline. A
- * text, whose work is to be decoded, may also come to its deadline, TEXT_DEADLINE_MS memory above
- * what the daemon has after an ordinary document: DOCUMENT_MIB, or TEXT_MIB while many long
- * sentences of a text are decoded at a time processor  PROCESSOR_S of processor time, of all
- * threads of the daemon, those that decode among them others     99 of 100 of their requests are
- * answered within OTHERS_MS, times the factor by which the daemon's threads waited for a processor
+ *              text, whose work is to be decoded, may also come to its deadline, TEXT_DEADLINE_MS
+ *   memory     MEMORY_MIB above the idle daemon, which has answered one sentence, so that
+ *              pages of libraries that every request reads are in memory
+ *   processor  PROCESSOR_S of processor time, of all threads of the daemon, those that decode among
+ *              them
+ *   others     99 of 100 of their requests (all but one, if there are fewer) are answered within
+ *              OTHERS_MS, times the factor by which the daemon's threads waited for a processor
  *
  * On a machine that needs more than ORDINARY_S for the ordinary document, the last two are as many
- * times as long.
+ * times as long. A body that misses a bound meets a daemon that rests again, up to TRIES times in
+ * all: what the daemon causes comes again, what other programs or the body before cause does not.
  *
  * BODIES=addresses/md: only those whose name contains this. */
 #include "tests/archive.h"
 #include "tests/load/crowd.h"
 #include "tests/load/server.h"
 #include "tests/load/tool.h"
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DOCUMENT_MIB = 80,
-    TEXT_MIB = 192,
-    PROCESSOR_S = 3,
-    OTHERS_MS = 1000,
-    TEXT_DEADLINE_MS = 1000
-};
+enum { MEMORY_MIB = 64, PROCESSOR_S = 3, OTHERS_MS = 300, TEXT_DEADLINE_MS = 1000, TRIES = 3 };
 enum {
     BODY_BYTES = 1 << 20,
     ARCHIVE_BYTES = 900000,
@@ -48,6 +46,8 @@ static const double ORDINARY_S =
     0.6; /* of processor time, for the ordinary document on the machine that the bounds are for */
 static const double BUSY =
     2; /* a slowdown of others' making, where some of theirs may come too late */
+/* A daemon that rests has no more than REST_MIB above the idle one, or has rested for REST_S. */
+static const double REST_MIB = 16, REST_S = 4;
 #define BOUNDARY "bodies-boundary"
 
 /* ---- what is sent ---- */
@@ -217,6 +217,16 @@ static struct message make_request(const struct kind *kind, char *text) {
     return (struct message){.bytes = bytes, .length = length};
 }
 
+/* One sentence. */
+static struct message make_first(void) {
+    size_t i = 0;
+    while (strcmp(kinds[i].name, "native") != 0)
+        i++;
+    char *text = strdup("{\"source\":\"en\",\"target\":\"fr\",\"text\":\"A dog runs.\"}");
+    tool_check(text, "memory");
+    return make_request(&kinds[i], text);
+}
+
 /* A document of sentences that differ. */
 static struct message make_ordinary(void) {
     char *text = NULL;
@@ -275,50 +285,61 @@ static struct outcome try_one(const struct server *server, const struct message 
     return outcome;
 }
 
-/* What the daemon needs for the ordinary document: its memory after it, and the time as a multiple
- * of ORDINARY_S, at least 1. */
+/* The memory of the idle daemon, and the time for the ordinary document as a multiple of
+ * ORDINARY_S, at least 1. */
 struct usual {
-    double memory_mib, slowness;
+    double idle_mib, slowness;
 };
 
 static struct usual have_ordinary(const struct server *server) {
-    struct message document = make_ordinary();
-    double began = server_time(server).run_s;
+    struct message first = make_first(), document = make_ordinary();
+    tool_check(server_ask(server, first.bytes, first.length, 0, PATIENCE_S, NULL, 0) == 200,
+               "a sentence");
+    message_done(&first);
+    double idle_mib = server_resident_mib(server), began = server_time(server).run_s;
     tool_check(server_ask(server, document.bytes, document.length, 0, PATIENCE_S, NULL, 0) == 200,
                "an ordinary document");
-    double memory_mib = server_calm(server, PATIENCE_S).rss_mib,
-           taken = server_time(server).run_s - began;
+    double taken = server_time(server).run_s - began;
     message_done(&document);
-    printf("an ordinary document: %.2f s of processor time, %.0f MiB after it\n", taken,
-           memory_mib);
-    return (struct usual){memory_mib, taken > ORDINARY_S ? taken / ORDINARY_S : 1};
+    printf(
+        "idle: %.0f MiB; an ordinary document: %.2f s of processor time, at most %.0f MiB more\n",
+        idle_mib, taken, server_peak_mib(server) - idle_mib);
+    return (struct usual){idle_mib, taken > ORDINARY_S ? taken / ORDINARY_S : 1};
 }
 
-static bool print_missed(bool missed, const char *what) {
-    if (missed)
-        printf("  missed: %s", what);
+/* Returns the names of the bounds that are missed, "" if all hold. */
+static const char *find_missed(bool text, const struct outcome *outcome,
+                               const struct usual *usual) {
+    static char missed[128];
+    bool answered = outcome->status == 200 || outcome->status == 400 || outcome->status == 413 ||
+                    (text && outcome->status == 504);
+    snprintf(missed, sizeof missed, "%s%s%s%s", answered ? "" : " answer",
+             outcome->memory_mib - usual->idle_mib > MEMORY_MIB ? " memory" : "",
+             outcome->processor_s > PROCESSOR_S * usual->slowness ? " processor" : "",
+             outcome->others_s > OTHERS_MS * outcome->slower * usual->slowness / 1000 ||
+                     outcome->others_missed > 0
+                 ? " others"
+                 : "");
     return missed;
 }
 
-/* True: all bounds hold. */
-static bool print_outcome(const char *name, bool text, const struct message *request,
-                          const struct outcome *outcome, const struct usual *usual) {
-    bool answered = outcome->status == 200 || outcome->status == 400 || outcome->status == 413 ||
-                    (text && outcome->status == 504);
-    printf("%-24s %8zu %6d %8.0f %8.2f %8.0f %8.0f %8.1f", name, request->length, outcome->status,
-           1000 * outcome->answer_s, outcome->processor_s, outcome->memory_mib - usual->memory_mib,
-           1000 * outcome->others_s, outcome->slower);
-    bool missed = print_missed(!answered, "an answer");
-    missed |= print_missed(
-        outcome->memory_mib - usual->memory_mib > (text ? TEXT_MIB : DOCUMENT_MIB), "memory");
-    missed |= print_missed(outcome->processor_s > PROCESSOR_S * usual->slowness, "processor");
-    missed |=
-        print_missed(outcome->others_s > OTHERS_MS * outcome->slower * usual->slowness / 1000 ||
-                         outcome->others_missed > 0,
-                     "others");
-    printf("\n");
-    fflush(stdout);
-    return !missed;
+/* Returns true if all bounds hold in one of the tries. */
+static bool try_some(const struct server *server, const char *name, bool text,
+                     const struct message *request, const struct message *small,
+                     const struct usual *usual) {
+    for (size_t i = 0; i < TRIES; i++) {
+        struct outcome outcome = try_one(server, request, small);
+        const char *missed = find_missed(text, &outcome, usual);
+        printf("%-24s %8zu %6d %8.0f %8.2f %8.0f %8.0f %8.1f%s%s\n", name, request->length,
+               outcome.status, 1000 * outcome.answer_s, outcome.processor_s,
+               outcome.memory_mib - usual->idle_mib, 1000 * outcome.others_s, outcome.slower,
+               *missed ? "  missed:" : "", missed);
+        fflush(stdout);
+        if (!*missed)
+            return true;
+        server_settled(server, LONG_MAX, usual->idle_mib + REST_MIB, REST_S);
+    }
+    return false;
 }
 
 int main(int argc, char **argv) {
@@ -339,8 +360,7 @@ int main(int argc, char **argv) {
         if (only && !strstr(name, only))
             continue;
         struct message request = make_request(kind, make_text(shape, kind));
-        struct outcome outcome = try_one(&server, &request, &small);
-        held &= print_outcome(name, kind->path != NULL, &request, &outcome, &usual);
+        held &= try_some(&server, name, kind->path != NULL, &request, &small, &usual);
         message_done(&request);
     }
     int ended = server_end(&server, SIGTERM, PATIENCE_S);

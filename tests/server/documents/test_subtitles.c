@@ -256,6 +256,21 @@ START_TEST(lines_of_cues) {
 }
 END_TEST
 
+/* A text that no screen shows is not wrapped. */
+START_TEST(lines_of_a_cue_of_20_kilobytes) {
+    struct arena arena;
+    char *text = fake_long("1\n" TIMES "\na", " abcd", "\nefgh.\n", 20000);
+    arena_init(&arena, 1 << 16);
+    const char *made = fake_document("srt", FAKE_UPPER, text, &arena);
+    size_t lines = 0;
+    for (const char *at = made; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    ck_assert_uint_eq(lines, 3);
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
 START_TEST(vtt_cues) {
     fake_expect(
         "vtt", FAKE_UPPER,
@@ -390,6 +405,7 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, encodings);
     tcase_add_test(cases, speeches_of_lines);
     tcase_add_test(cases, lines_of_cues);
+    tcase_add_test(cases, lines_of_a_cue_of_20_kilobytes);
     tcase_add_test(cases, vtt_cues);
     tcase_add_test(cases, damaged_subtitles);
     tcase_add_test(cases, many_tags);

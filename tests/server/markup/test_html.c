@@ -1001,7 +1001,7 @@ static bool look(void *looks) {
 /* Others have their turn while a long document is cut and written: the clock is looked at after so
  * many segments, and so many bytes of translations. */
 START_TEST(long_documents_take_turns) {
-    enum { SEGMENTS = 4000, BYTES = 640, SEGMENTS_OF_LOOK = 128, BYTES_OF_LOOK = 2048 };
+    enum { SEGMENTS = 4000, BYTES = 640, SEGMENTS_OF_LOOK = 128, BYTES_OF_LOOK = 4096 };
     size_t looks = 0;
     struct budget budget = {
         .most_bytes = SIZE_MAX, .most_sentences = SIZE_MAX, .go_on = look, .owner = &looks};
