@@ -162,7 +162,7 @@ static const struct option rows[] = {
      "a sixteenth of the memory, at "
      "least 16M",
      COMMAND_SERVE, MEMORY(body_memory, 1, 16)},
-    {"max-text-chars", "N", "10000",
+    {"max-text-chars", "N", "50000",
      "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
      NUMBER(SIZE, max_text_chars, 1, 1e9)},
     {"request-memory", "SIZE", "128M",

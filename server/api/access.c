@@ -93,6 +93,7 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent,
     if (secret.length == 0 && call_begins_json(call)) {
         root = value_parse(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
+        value = value ? value : json_object_get(root, "auth_key");
         secret = (struct secret){json_string_value(value), json_string_length(value)};
         found = value_lacked_memory() ? -1 : 0;
     }
@@ -107,7 +108,8 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent,
 bool access_shows_key(const struct service *service, const struct route *route,
                       const struct call *call, bool form) {
     bool needed = service->keys && route->access >= ACCESS_USER,
-         in_body = !route->dialects || route->dialects[0]->speaks || form;
+         in_body = !route->dialects || route->dialects[0]->speaks ||
+                   route->dialects[0]->key_in_json || form;
     return !needed || !in_body || shown_key(call).length > 0;
 }
 

@@ -111,7 +111,8 @@ struct call {
 struct dialect;
 struct route;
 
-enum { API_MAX_TEXTS = 64 }; /* in a request */
+enum { API_MAX_TEXTS = 64 };    /* in a request */
+enum { ORDER_MAX_TEXTS = 128 }; /* in most requests of other services */
 
 enum { API_FILE_NAME_BYTES = 256 };
 
@@ -128,6 +129,8 @@ struct reply {
                                             accepts; "": none */
     unsigned warnings; /* for a header, if the body has no place for them: a bit for each code (enum
                           warning_code) */
+    uint64_t ignored;  /* for another header: a bit for each field of the dialect that the request
+                          has and that is ignored (dialect_judge_fields) */
     bool close;        /* the connection is closed after this reply */
     bool compressed;   /* the body is gzip */
     bool streamed;     /* the body comes piece by piece: proxies must not buffer or cache it */

@@ -34,7 +34,7 @@ void decode_start(const struct service *service, const struct call *call, struct
         reply_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s",
                    value_type_name(body));
     json_decref(body);
-    if (root)
+    if (root && dialect_judge_fields(dialect, &(struct dialect_fields){root, call}, reply) == 0)
         dialect->start(dialect, service, root, request, reply);
     json_decref(root);
 }
@@ -54,6 +54,17 @@ void decode_finish(const struct service *service, struct request *request, struc
 }
 
 /* ---- jobs ---- */
+
+/* A document or a long text queues at most WORKER_WINDOW sentences per worker at once, since other
+ * requests of the same client wait until these are taken, and at most 1 / QUEUE_SHARE of the queue.
+ */
+enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4, LONG_CHARACTERS = 10000 };
+
+size_t decode_window(const struct service *service) {
+    size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE,
+           window = WORKER_WINDOW * service->options.workers;
+    return window < most ? window : most > 0 ? most : 1;
+}
 
 static void fail_internal(const struct request *request, const struct error *error,
                           struct reply *reply) {
@@ -86,6 +97,8 @@ void decode_prepare(const struct service *service, const char *field, struct req
     }
     if (!wait_has_models(service, request, reply))
         return;
+    if (request->characters > LONG_CHARACTERS)
+        request->window = decode_window(service);
     int result = job_list(request, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
         reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,

@@ -11,6 +11,8 @@ api_finish decode_finish;
  * use. */
 void decode_prepare(const struct service *service, const char *field, struct request *request,
                     struct reply *reply);
+/* Returns how many sentences of a document or of a long text may wait at once (request.window). */
+size_t decode_window(const struct service *service);
 /* Replies 500, or 503 if memory runs out, and returns true if a sentence failed. */
 bool decode_fail(const struct request *request, struct reply *reply);
 

@@ -30,6 +30,26 @@ struct dialect_error {
 
 /* ---- dialects ---- */
 
+enum field_fate {
+    FIELD_HONOURED,
+    FIELD_IGNORED, /* named in the header X-Alignd-Ignored */
+    FIELD_REFUSED  /* without it the reply would mean something else */
+};
+/* A published field of another service (server/dialects/fields.def). */
+struct dialect_field {
+    const char *name; /* dots are between the names of objects or arrays and of their members */
+    enum field_fate fate;
+    const char *usual; /* the values that ask for nothing, separated by spaces */
+};
+enum { DIALECT_MOST_FIELDS = 64 };
+/* Sets reply->ignored to the fields that ask for something and are ignored. Returns -1 after
+ * setting the reply if one is refused. */
+int dialect_judge_fields(const struct dialect *dialect, const struct dialect_fields *fields,
+                         struct reply *reply);
+/* Writes the names of the ignored fields: "context, style_id". */
+enum { DIALECT_IGNORED_BYTES = 1024 };
+void dialect_list_ignored(const struct reply *reply, char text[DIALECT_IGNORED_BYTES]);
+
 struct dialect {
     const char *name; /* part of the cache's question (recall_answer) */
     /* Returns true if the fields belong to this dialect. NULL if it shares no route with others. */
@@ -46,9 +66,13 @@ struct dialect {
                   struct request *request, struct reply *reply);
     /* Sets the reply after the jobs have ended. */
     api_finish *finish;
+    /* [<= DIALECT_MOST_FIELDS], up to one without a name. NULL: decode_start judges no fields. */
+    const struct dialect_field *fields;
+    bool
+        key_in_json; /* the body's JSON may have the key, of a route that it shares with no other */
     /* For order_load: the field that may be repeated; NULL: none. */
     const char *several;
-    /* For order_begin: how each order begins, the most texts (0: API_MAX_TEXTS), and the bytes of
+    /* For order_begin: how each order begins, the most texts (0: ORDER_MAX_TEXTS), and the bytes of
      * order->own (0: it has none). */
     struct order order;
     size_t most_texts, own_bytes;
@@ -61,9 +85,9 @@ struct dialect {
     /* Writes the body of an error reply, which is one object. NULL: as reply_fail_coded does. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
     /* Refuses a kept glossary that does not exist (NULL: with 400), or that has no entries for the
-     * languages (NULL: as one that does not exist). message: what alignd's own dialect says.
-     * Returns -1 after setting the reply. */
-    int (*lacks_glossary)(bool exists, const char *message, struct reply *reply);
+     * languages (NULL: as one that does not exist). asked: its name or id. message: what alignd's
+     * own dialect says. Returns -1 after setting the reply. */
+    int (*lacks_glossary)(bool exists, const char *asked, const char *message, struct reply *reply);
     /* The status of an error, if the other service uses another one. NULL: the error's own status.
      */
     unsigned (*status_of)(const struct dialect_error *error);

@@ -24,15 +24,14 @@
 #include <string.h>
 
 enum { BASE_BYTES = 280 /* a host name has at most 255 bytes */, API_MOST_KEYS = KEY_GLOBS_MOST };
-/* A document queues at most WORKER_WINDOW sentences per worker at once, since other requests of the
- * same client wait until these are taken, and at most 1 / QUEUE_SHARE of the queue. */
-enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4 };
 
 /* Holds the parts of the answer that the plan lacks. order->own points to this structure. */
 struct document_order {
     char file_name[API_FILE_NAME_BYTES];
-    char base[BASE_BYTES];  /* beginning of URLs, such as "https://host"; "" if unknown */
-    char id[KEPT_ID_BYTES]; /* for DeepL: the id of the order in service->files */
+    char base[BASE_BYTES];         /* beginning of URLs, such as "https://host"; "" if unknown */
+    char id[KEPT_ID_BYTES];        /* for DeepL: the id of the order in service->files */
+    const struct dialect *dialect; /* of the reply, and the fields that it names as ignored, */
+    uint64_t ignored;              /* for the reply that is sent before the request is decoded */
 };
 
 /* ---- names ---- */
@@ -75,6 +74,7 @@ enum field_kind {
     BILINGUAL_FIELD,
     NAME_FIELD,
     GLOSSARY_FIELD,
+    GLOSSARIES_FIELD,
     FIELDS
 };
 
@@ -83,10 +83,10 @@ enum field_kind {
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
     [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings",
-             "bilingual", "", ""},
-    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", ""},
+             "bilingual", "", "", ""},
+    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "",
-               "filename", "glossary_id"}};
+               "filename", "glossary_id", "glossary_ids"}};
 
 /* Finds the fields and checks that they are text. The file is checked when it is decoded, since the
  * decoder's error has the position. sent [FIELDS] keeps NULL for a missing field. keys may be
@@ -211,6 +211,31 @@ static int read_protect(const struct api_field *field, struct request *request,
     return result;
 }
 
+/* Reads DeepL's glossary_ids, which commas separate. */
+static int read_glossaries(const struct api_field *field, struct order *order, struct arena *arena,
+                           struct reply *reply) {
+    const char *value = value_of(field);
+    if (!value)
+        return 0;
+    const char **all = arena_alloc(arena, PLAN_MOST_GLOSSARIES, sizeof *all);
+    char *copy = arena_copy(arena, value, strlen(value));
+    if (!all || !copy)
+        return reply_fail_memory(reply);
+    if (order->glossary)
+        return reply_refuse(reply, field->name, "glossary_id and glossary_ids exclude each other");
+    for (char *id, *rest = copy; (id = strsep(&rest, ", ")) != NULL;) {
+        if (!*id)
+            continue;
+        if (order->glossary_count == PLAN_MOST_GLOSSARIES)
+            return reply_refuse(reply, field->name, "glossary_ids must have at most %d ids",
+                                PLAN_MOST_GLOSSARIES);
+        all[order->glossary_count++] = id;
+    }
+    order->glossaries = all;
+    order->glossary = order->glossary_count > 0 ? all[0] : NULL;
+    return 0;
+}
+
 /* Reads the fields and the file into order, which already has the dialect's field names. */
 static int read_order(const struct service *service, const struct call *call,
                       enum document_dialect dialect, struct order *order, struct request *request,
@@ -223,6 +248,8 @@ static int read_order(const struct service *service, const struct call *call,
     order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
     if (!own || !order->notes)
         return reply_fail_memory(reply);
+    own->dialect = reply->dialect;
+    own->ignored = reply->ignored;
     order->notes->arena = arena;
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
@@ -238,6 +265,8 @@ static int read_order(const struct service *service, const struct call *call,
         return reply_refuse(reply, order->target_name,
                             "%s is missing: the code of the language to translate to",
                             order->target_name);
+    if (read_glossaries(sent[GLOSSARIES_FIELD], order, arena, reply) != 0)
+        return -1;
     if (order->glossary && !order->source)
         return reply_refuse(reply, order->source_name, "%s is required with glossary_id",
                             order->source_name);
@@ -285,6 +314,7 @@ static int read_order(const struct service *service, const struct call *call,
 
 static void start(const struct service *service, const struct call *call,
                   enum document_dialect dialect, struct request *request, struct reply *reply) {
+    const struct dialect_fields fields = {NULL, call};
     if (!access_admit(service, request, reply) || !wait_finds_models(service, request, reply))
         return;
     const struct order begun = {.text_name = "file",
@@ -293,11 +323,10 @@ static void start(const struct service *service, const struct call *call,
                                 .count = 1,
                                 .target_count = 1,
                                 .markup = true};
-    size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE,
-           window = WORKER_WINDOW * service->options.workers;
-    request->window = window < most ? window : most > 0 ? most : 1;
+    request->window = decode_window(service);
     struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(service, call, dialect, order, request, reply) == 0)
+    if (order && (!reply->dialect || dialect_judge_fields(reply->dialect, &fields, reply) == 0) &&
+        read_order(service, call, dialect, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
 }
 
@@ -369,6 +398,10 @@ void documents_finish(const struct service *service, struct request *request, st
         return;
     const struct order *order = plan->order;
     const struct document_order *own = order->own;
+    if (*own->id && !plan->items[0].chosen.model) { /* as DeepL answers */
+        reply_fail(reply, STATUS_INVALID, NULL, "Source and target language are equal.");
+        return;
+    }
     if (request->streamed) { /* the last event is one line, so a file that is not UTF-8 is sent in
                                 base64 */
         bool binary = order->document->archive || order->encoding;
@@ -502,6 +535,8 @@ void documents_detach(const struct service *service, struct request *request, st
         return;
     }
     memcpy(own->id, id, sizeof own->id);
+    reply->dialect = own->dialect;
+    reply->ignored = own->ignored;
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_strings(&w, "document_id", id, "document_key", key, NULL);

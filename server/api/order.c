@@ -193,7 +193,9 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     if (order->glossary &&
         request->model) { /* the first model translates everything from one source to one target */
         request->variant = plan->items[0].chosen.variant;
-        if (phrases_use_glossary(service, order->glossary, request, reply) != 0)
+        if (order->glossary_count > 1)
+            root = NULL; /* the cache's question has the number of one */
+        if (phrases_use_glossaries(service, order, request, reply) != 0)
             return;
     }
     if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) ||
@@ -214,7 +216,7 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
         begun.own = arena_zalloc(&request->arena, 1,
                                  dialect->own_bytes); /* order_create reports a failed allocation */
     if (!(order = order_create(request, &begun, reply)) ||
-        order_texts(root, order, dialect->most_texts ? dialect->most_texts : API_MAX_TEXTS,
+        order_texts(root, order, dialect->most_texts ? dialect->most_texts : ORDER_MAX_TEXTS,
                     reply) != 0 ||
         order_string(root, order->source_name, &order->source, reply) != 0 ||
         order_string(root, order->target_name, &order->targets[0], reply) != 0 ||

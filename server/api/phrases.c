@@ -2,9 +2,11 @@
 #include "server/api/phrases.h"
 #include "server/api/dialect.h"
 #include "server/api/languages.h"
+#include "server/api/plan.h"
 #include "server/api/reply.h"
 #include "server/api/value.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- protect: ["a string", {"pattern": "[A-Z]{2}-\\d+"}, ...] ---- */
@@ -74,8 +76,10 @@ static struct kept_glossary *find_glossary(const struct glossary_list *list,
         const struct glossary_about *about = &list->all[i]->about;
         if ((strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
             (about->fixed || strcmp(about->owner, wanted->owner) == 0) &&
-            (!*about->source || language_distance(about->source, wanted->source) <= far) &&
-            (!*about->target || language_distance(about->target, wanted->target) <= far))
+            ((about->fixed && !*about->source) ||
+             language_distance(about->source, wanted->source) <= far) &&
+            ((about->fixed && !*about->target) ||
+             language_distance(about->target, wanted->target) <= far))
             return list->all[i];
     }
     return NULL;
@@ -108,11 +112,77 @@ int phrases_use_glossary(const struct service *service, const char *asked, struc
         snprintf(message, sizeof message, "glossary \"%.60s\" not found for \"%s\" to \"%s\"",
                  asked, info->source, target);
         return reply->dialect && reply->dialect->lacks_glossary
-                   ? reply->dialect->lacks_glossary(other_pair, message, reply)
+                   ? reply->dialect->lacks_glossary(other_pair, asked, message, reply)
                    : reply_fail(reply, STATUS_INVALID, "glossary", "%s", message);
     }
     glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
     return 0;
+}
+
+/* By their source phrases; equal ones in the order in which they were given. */
+static int compare_entries(const void *a, const void *b) {
+    const struct glossary_entry *x = *(const struct glossary_entry *const *)a,
+                                *y = *(const struct glossary_entry *const *)b;
+    int order = strcmp(x->source, y->source);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Makes one glossary of several, in the request's arena. */
+static int join_glossaries(struct kept_glossary *const *all, size_t count, struct request *request,
+                           struct reply *reply) {
+    struct arena *arena = &request->arena;
+    size_t most = 0, given = 0, kept = 0;
+    for (size_t i = 0; i < count; i++)
+        most += all[i]->lexicon.count;
+    if (most > GLOSSARY_MOST_ENTRIES)
+        return reply_refuse(reply, "glossary_ids",
+                            "the glossaries together must have at most %d entries, got %zu",
+                            GLOSSARY_MOST_ENTRIES, most);
+    struct glossary_entry *entries = arena_alloc(arena, most + 1, sizeof *entries),
+                          *joined = arena_alloc(arena, most + 1, sizeof *joined);
+    const struct glossary_entry **sorted = arena_alloc(arena, most + 1, sizeof *sorted);
+    struct lexicon *lexicon = arena_alloc(arena, 1, sizeof *lexicon);
+    if (arena_failed(arena))
+        return reply_fail_memory(reply);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < all[i]->lexicon.count; k++) {
+            const struct glossary_entry *entry = &all[i]->lexicon.entries[k];
+            entries[given] =
+                (struct glossary_entry){arena_copy(arena, entry->source, strlen(entry->source)),
+                                        arena_copy(arena, entry->target, strlen(entry->target))};
+            sorted[given] = &entries[given];
+            given++;
+        }
+    if (arena_failed(arena))
+        return reply_fail_memory(reply);
+    qsort(sorted, given, sizeof *sorted, compare_entries);
+    for (size_t i = 0; i < given; i++)
+        if (i == 0 || strcmp(sorted[i]->source, sorted[i - 1]->source) != 0)
+            joined[kept++] = *sorted[i];
+    if (lexicon_init(lexicon, joined, kept, arena, NULL) != 0)
+        return reply_fail_memory(reply);
+    glossary_init(&request->glossary, lexicon, arena);
+    return 0;
+}
+
+int phrases_use_glossaries(const struct service *service, const struct order *order,
+                           struct request *request, struct reply *reply) {
+    struct kept_glossary *found[PLAN_MOST_GLOSSARIES];
+    size_t count = 0;
+    int result = 0;
+    if (order->glossary_count < 2)
+        return phrases_use_glossary(service, order->glossary, request, reply);
+    for (; result == 0 && count < order->glossary_count; count += result == 0) {
+        result = phrases_use_glossary(service, order->glossaries[count], request, reply);
+        if (result == 0)
+            found[count] = request->kept;
+        request->kept = NULL;
+    }
+    if (result == 0)
+        result = join_glossaries(found, count, request, reply);
+    while (count > 0)
+        kept_glossary_release(found[--count]);
+    return result;
 }
 
 /* Checks and copies a phrase of the entry with this source phrase. Returns NULL after setting the

@@ -71,7 +71,7 @@ struct plan_reason {
     struct error error; /* PLAN_MARKUP: the error in it */
 };
 
-enum { PLAN_MOST_TARGETS = 16 };
+enum { PLAN_MOST_TARGETS = 16, PLAN_MOST_GLOSSARIES = 5 };
 
 /* What one of the strings of an order has for itself. */
 struct order_string {
@@ -94,6 +94,10 @@ struct order {
         *strings; /* [count] languages and kinds of the strings, which begin with the same codes if
                      they are the same; NULL: all strings have those of the order */
     const char *glossary; /* name or id of a kept glossary; NULL: none */
+    const char *const
+        *glossaries; /* [glossary_count] names or ids of several, in the arena, whose
+                        first entry of a phrase counts; then glossary is their first */
+    size_t glossary_count;
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
     bool whole;                                        /* each text is one sentence */

@@ -50,6 +50,7 @@ bool recall_answer(const struct service *service, const char *dialect, const jso
         return false;
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
+    json_object_del(copy, "auth_key");
     simplify(copy);
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS), *whole = NULL;
     json_decref(copy);

@@ -16,7 +16,8 @@ static void reply_set(struct reply *reply, unsigned status, char *text, size_t l
                             .content_type = "application/json; charset=utf-8",
                             .body = text,
                             .length = length,
-                            .dialect = reply->dialect};
+                            .dialect = reply->dialect,
+                            .ignored = reply->ignored};
 }
 
 void reply_json_text(struct reply *reply, unsigned status, char *text) {

@@ -1,7 +1,11 @@
 /* This file reads the rows of the table of routes: which paths, methods and dialects are theirs. */
 #include "server/api/dialect.h"
+#include "server/api/reply.h"
 #include "server/api/value.h"
+#include <stdio.h>
 #include <string.h>
+
+enum { DIALECT_NAME_BYTES = 128 };
 
 /* ---- paths and methods ---- */
 
@@ -67,6 +71,91 @@ const struct api_field *dialect_sent(const struct call *call, const char *name) 
 bool dialect_has(const struct dialect_fields *fields, const char *name) {
     return fields->root ? json_object_get(fields->root, name) != NULL
                         : dialect_sent(fields->call, name) != NULL;
+}
+
+/* True if the word is among others, with spaces between them. */
+static bool is_among(const char *word, const char *all) {
+    size_t length = strlen(word);
+    for (const char *at = all; length > 0 && (at = strstr(at, word)) != NULL; at += length)
+        if ((at == all || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* True if a value asks for something: it is neither usual nor empty. */
+static bool value_asks(const json_t *value, const char *usual) {
+    const char *text = json_is_string(value)    ? json_string_value(value)
+                       : json_is_true(value)    ? "true"
+                       : json_is_false(value)   ? "false"
+                       : json_is_integer(value) ? (json_integer_value(value) == 0 ? "0" : "1")
+                                                : NULL;
+    if (!value || json_is_null(value) || (text && !*text))
+        return false;
+    if (json_is_array(value) || json_is_object(value))
+        return json_is_array(value) ? json_array_size(value) > 0 : json_object_size(value) > 0;
+    return !text || (*usual ? !is_among(text, usual) : !json_is_false(value));
+}
+
+/* True if the members of this name, within the object or in all objects of the array, ask for
+ * something. */
+static bool member_asks(const json_t *root, const char *name, const char *usual) {
+    char part[DIALECT_NAME_BYTES];
+    const char *dot = strchr(name, '.');
+    size_t i;
+    const json_t *item;
+    json_array_foreach(root, i, item) {
+        if (member_asks(item, name, usual))
+            return true;
+    }
+    snprintf(part, sizeof part, "%.*s", (int)(dot ? dot - name : (long)strlen(name)), name);
+    const json_t *value = json_object_get(root, part);
+    return dot ? value && member_asks(value, dot + 1, usual) : value_asks(value, usual);
+}
+
+static bool field_asks(const struct dialect_fields *fields, const struct dialect_field *field) {
+    if (fields->root)
+        return member_asks(fields->root, field->name, field->usual);
+    const struct api_field *sent = dialect_sent(fields->call, field->name);
+    return sent && *sent->value && !is_among(sent->value, field->usual);
+}
+
+/* Refuses a field, and says what it may be. */
+static int refuse_field(const struct dialect_field *field, struct reply *reply) {
+    char all[DIALECT_NAME_BYTES] = "";
+    size_t length = 0;
+    for (const char *at = field->usual; *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        const char *before = length == 0 ? "" : at[word] ? ", " : " or ";
+        length +=
+            (size_t)snprintf(all + length, sizeof all - length, "%s%.*s", before, (int)word, at);
+        at += word;
+    }
+    return *all ? reply_refuse(reply, field->name, "%s must be %s", field->name, all)
+                : reply_refuse(reply, field->name, "%s is not supported", field->name);
+}
+
+int dialect_judge_fields(const struct dialect *dialect, const struct dialect_fields *fields,
+                         struct reply *reply) {
+    uint64_t ignored = 0;
+    for (size_t i = 0; dialect->fields && dialect->fields[i].name; i++) {
+        const struct dialect_field *field = &dialect->fields[i];
+        if (field->fate == FIELD_HONOURED || !field_asks(fields, field))
+            continue;
+        if (field->fate == FIELD_REFUSED)
+            return refuse_field(field, reply);
+        ignored |= UINT64_C(1) << i;
+    }
+    reply->ignored = ignored;
+    return 0;
+}
+
+void dialect_list_ignored(const struct reply *reply, char text[DIALECT_IGNORED_BYTES]) {
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < DIALECT_MOST_FIELDS && length < DIALECT_IGNORED_BYTES; i++)
+        if (reply->ignored >> i & 1)
+            length += (size_t)snprintf(text + length, DIALECT_IGNORED_BYTES - length, "%s%s",
+                                       length > 0 ? ", " : "", reply->dialect->fields[i].name);
 }
 
 const struct dialect *route_dialect(const struct route *route) {

@@ -1,5 +1,6 @@
-"""What follows from one table each: the schema of a sentence from server/decode/reply.def, the fields of /attention and
-those of the query strings from the schema TranslateRequest. docs.py writes all of it into the files that repeat it."""
+"""What follows from one table each: the schema of a sentence from server/decode/reply.def, the fields of other services
+from server/dialects/fields.def, the fields of /attention and those of the query strings from the schema
+TranslateRequest. docs.py writes all of it into the files that repeat it."""
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ Schema = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
 REPLY = ROOT / "server/decode/reply.def"
+FIELDS = ROOT / "server/dialects/fields.def"
 WIDTH = 130  # of openapi.json: a value that fits in a line stands in one
 DEFINED = "#/components/schemas/"
 TRANSLATE_ONLY = {"format"}
@@ -199,13 +201,34 @@ def replace_between(path: Path, mark: str, text: str) -> str:
     return "\n".join(lines[:first + 1] + [text.rstrip("\n")] + lines[last:])
 
 
+# ---- the fields of other services ----
+
+SERVICES = {"DEEPL": "DeepL", "GOOGLE_2": "Google, version 2", "GOOGLE_3": "Google, version 3", "MICROSOFT": "Microsoft",
+            "LIBRETRANSLATE": "LibreTranslate", "MTRANSERVER": "MTranServer", "DEEPLX": "DeepLX"}
+
+
+def fields_table() -> str:
+    """The rows of fields.def, a row for each service."""
+    found: dict[str, dict[str, list[str]]] = {name: {} for name in SERVICES}
+    for line in FIELDS.read_text().splitlines():
+        if row := re.fullmatch(r'(\w+)\("([^"]+)", (\w+), "([^"]*)", ".*"\)', line):
+            usual = ", ".join(f"`{word}`" for word in row[4].split())
+            found[row[1]].setdefault(row[3], []).append(f"`{row[2]}`" + (f" other than {usual}" if usual else ""))
+    lines = ["| service | honoured | ignored, and named | refused |", "|---|---|---|---|"]
+    for service, fates in found.items():
+        cells = ("; ".join(fates.get(fate, [])) for fate in ("HONOURED", "IGNORED", "REFUSED"))
+        lines.append(f"| {SERVICES[service]} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def files(document: Schema) -> dict[Path, str]:
     """The texts of all files that repeat the tables, from a document on which derive was called."""
     schemas, npm = document["components"]["schemas"], ROOT / "server/page/npm"
-    requests = ROOT / "server/api/REQUESTS.md"
+    requests, dialects = ROOT / "server/api/REQUESTS.md", ROOT / "server/dialects/DIALECTS.md"
     return {
         ROOT / "server/api/openapi.json": dump(document) + "\n",
         npm / "client.d.ts": replace_between(npm / "client.d.ts", "fields of requests", request_types(schemas)),
         npm / "index.d.ts": replace_between(npm / "index.d.ts", "members of a sentence", sentence_type(schemas)),
         requests: replace_between(requests, "parts of a reply", parts_table()),
+        dialects: replace_between(dialects, "fields of other services", fields_table()),
     }

@@ -262,6 +262,7 @@ static const char *const names[WARNING_CODES] = {
     [WARNING_NUMBERS] = "numbers",   [WARNING_SIGNS] = "signs",
     [WARNING_GLOSSARY] = "glossary", [WARNING_DOUBTFUL] = "doubtful",
     [WARNING_ENCODING] = "encoding", [WARNING_CHANGED] = "changed",
+    [WARNING_IGNORED] = "ignored",
 };
 
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory
@@ -423,10 +424,11 @@ const char *warnings_name(size_t code) {
 }
 
 void warnings_list(const struct reply *reply, char text[WARNINGS_LIST_BYTES]) {
+    unsigned codes = reply->warnings | (reply->ignored ? 1u << WARNING_IGNORED : 0);
     size_t length = 0;
     *text = '\0';
     for (size_t code = 0; code < WARNING_CODES; code++)
-        if (reply->warnings & 1u << code)
+        if (codes & 1u << code)
             length += (size_t)snprintf(text + length, WARNINGS_LIST_BYTES - length, "%s%s",
                                        length > 0 ? ", " : "", names[code]);
 }

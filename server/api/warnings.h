@@ -19,6 +19,7 @@ enum warning_code {
     WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
     WARNING_CHANGED, /* a document was changed beside its text: a signature was removed, for example
                       */
+    WARNING_IGNORED, /* fields of the request are ignored: only in the header */
     WARNING_CODES
 };
 

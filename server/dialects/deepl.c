@@ -92,14 +92,34 @@ struct deepl_order {
     const char *model_type; /* the model type that the reply reports; NULL: not requested */
 };
 
+/* Reads glossary_ids: an array, or ids that commas separate. */
+static int read_glossaries(const json_t *root, struct order *order, struct arena *arena,
+                           struct reply *reply) {
+    struct xml_names ids = {0};
+    if (read_names(root, "glossary_ids", arena, &ids, reply) != 0)
+        return -1;
+    if (ids.count == 0)
+        return 0;
+    if (order->glossary)
+        return reply_refuse(reply, "glossary_ids",
+                            "glossary_id and glossary_ids exclude each other");
+    if (ids.count > PLAN_MOST_GLOSSARIES)
+        return reply_refuse(reply, "glossary_ids", "glossary_ids must have at most %d ids, got %zu",
+                            PLAN_MOST_GLOSSARIES, ids.count);
+    order->glossaries = ids.all;
+    order->glossary_count = ids.count;
+    order->glossary = ids.all[0];
+    return 0;
+}
+
 static int deepl_read(const json_t *root, struct order *order, struct arena *arena,
                       struct reply *reply) {
-    static const char *const formalities[] = {"default", "prefer_more", "prefer_less", NULL};
     static const char *const types[] = {"quality_optimized", "prefer_quality_optimized",
                                         "latency_optimized", NULL};
     struct deepl_order *own = order->own;
-    const char *formality, *type;
-    if (order_string(root, "glossary_id", &order->glossary, reply) != 0)
+    const char *type;
+    if (order_string(root, "glossary_id", &order->glossary, reply) != 0 ||
+        read_glossaries(root, order, arena, reply) != 0)
         return -1;
     const json_t *split = json_object_get(root, "split_sentences"); /* "0", "1" or "nonewlines" */
     bool splits = true;
@@ -108,9 +128,7 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
         return -1;
     order->whole = !splits;
     order->joined |= order->whole;
-    if (order_word(root, "formality", formalities, "default, prefer_more or prefer_less",
-                   &formality, reply) != 0 ||
-        read_tags(root, order, arena, reply) != 0 ||
+    if (read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
         order_word(root, "model_type", types,
                    "quality_optimized, prefer_quality_optimized or latency_optimized", &type,
@@ -150,13 +168,37 @@ static void put_answers(struct writer *w, const struct plan *plan,
     writer_end_object(w);
 }
 
-/* DeepL's clients distinguish the two errors. */
-static int lacks_glossary(bool exists, const char *message, struct reply *reply) {
-    return exists ? reply_refuse(reply, "glossary", "No dictionary found for language pair")
-                  : reply_fail(reply, STATUS_NOT_FOUND, "glossary", "%s", message);
+/* True if DeepL could have made this id: it is a UUID. */
+static bool is_id(const char *id, size_t length) {
+    static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    bool valid = length == sizeof form - 1;
+    for (size_t i = 0; valid && i < length; i++)
+        valid = form[i] == '-' ? id[i] == '-' : isxdigit((unsigned char)id[i]) != 0;
+    return valid;
 }
 
+/* Refuses an id of which there is no glossary. Clients distinguish those that cannot be one. */
+static int refuse_id(const char *id, size_t length, const char *message, struct reply *reply) {
+    return is_id(id, length)
+               ? reply_fail(reply, STATUS_NOT_FOUND, "glossary_id", "%s", message)
+               : reply_refuse(reply, "glossary_id", "Invalid or missing glossary id: %s", message);
+}
+
+/* A glossary of other languages is a third error. */
+static int lacks_glossary(bool exists, const char *asked, const char *message,
+                          struct reply *reply) {
+    return exists ? reply_refuse(reply, "glossary", "No dictionary found for language pair")
+                  : refuse_id(asked, strlen(asked), message, reply);
+}
+
+static const struct dialect_field deepl_fields[] = {
+#define DEEPL(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_deepl = {.name = "deepl",
+                                      .fields = deepl_fields,
+                                      .key_in_json = true,
                                       .load = order_load,
                                       .several = "text",
                                       .order = {.text_name = "text",
@@ -203,6 +245,74 @@ void deepl_languages(const struct service *service, const struct call *call,
     reply_json(reply, &w);
 }
 
+/* What the languages of a resource of version 3 can do. The resources without features are DeepL's
+ * other services, for which there are no languages. */
+static const struct {
+    const char *name, *features; /* separated by spaces; NULL: it is not offered */
+} resources[] = {{"translate_text", "auto_detection glossary tag_handling"},
+                 {"translate_document", "auto_detection glossary"},
+                 {"glossary", ""},
+                 {"voice", NULL},
+                 {"write", NULL},
+                 {"style_rules", NULL},
+                 {"translation_memory", NULL}};
+enum { RESOURCES = sizeof resources / sizeof *resources };
+
+static bool has_code(const struct plan_codes *codes, const char *code) {
+    for (size_t i = 0; i < codes->count; i++)
+        if (language_same(codes->all[i], code))
+            return true;
+    return false;
+}
+
+static void put_features(struct writer *w, const char *features) {
+    writer_begin_object(w, "features");
+    for (const char *at = features; *at; at += strspn(at, " ")) {
+        char name[24];
+        size_t length = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        writer_begin_object(w, name);
+        writer_string(w, "status", "stable");
+        writer_end_object(w);
+        at += length;
+    }
+    writer_end_object(w);
+}
+
+void deepl_languages_3(const struct service *service, const struct call *call,
+                       struct request *request, struct reply *reply) {
+    (void)service;
+    const struct api_field *asked = dialect_sent(call, "resource");
+    struct plan_codes codes, sources, targets;
+    size_t resource = 0;
+    while (asked && resource < RESOURCES && strcmp(resources[resource].name, asked->value) != 0)
+        resource++;
+    if (!asked || resource == RESOURCES) {
+        reply_fail(reply, STATUS_INVALID, "resource",
+                   "resource must be translate_text, translate_document or glossary%s",
+                   asked ? "" : ", and is missing");
+        return;
+    }
+    if (order_list(request, true, true, &codes, reply) != 0 ||
+        order_list(request, true, false, &sources, reply) != 0 ||
+        order_list(request, false, true, &targets, reply) != 0)
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; resources[resource].features && i < codes.count; i++) {
+        char name[LANGUAGE_NAME_BYTES];
+        language_name(codes.all[i], name);
+        writer_begin_object(&w, NULL);
+        writer_strings(&w, "lang", codes.all[i], "name", name, "status", "stable", NULL);
+        writer_boolean(&w, "usable_as_source", has_code(&sources, codes.all[i]));
+        writer_boolean(&w, "usable_as_target", has_code(&targets, codes.all[i]));
+        put_features(&w, resources[resource].features);
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    reply_json(reply, &w);
+}
+
 /* DeepL reports this limit for an account without a limit. */
 #define NO_LIMIT 1000000000000
 
@@ -225,7 +335,7 @@ void deepl_usage(const struct service *service, const struct call *call, struct 
  * Glossaries that a client makes belong to its key and are kept (server/glossaries/glossaries.h).
  * Version 2 of DeepL's API has glossaries for one pair of languages. Version 3 has glossaries of
  * several dictionaries, each for one pair; the dictionaries are stored here as glossaries that
- * share an id. */
+ * share an id. Such a glossary may have none: it is stored as one without languages and entries. */
 
 enum { MOST_DICTIONARIES = 64 };
 
@@ -241,8 +351,13 @@ static bool are_one(const struct kept_glossary *a, const struct kept_glossary *b
            strcmp(a->about.owner, b->about.owner) == 0;
 }
 
+/* True if it stands for a glossary without dictionaries. */
+static bool is_blank(const struct kept_glossary *glossary) {
+    return !glossary->about.fixed && !*glossary->about.source;
+}
+
 static bool has_pair(const struct kept_glossary *glossary, const char *source, const char *target) {
-    return language_same(glossary->about.source, source) &&
+    return !is_blank(glossary) && language_same(glossary->about.source, source) &&
            language_same(glossary->about.target, target);
 }
 
@@ -269,7 +384,7 @@ static int find_among(const struct glossary_list *all, const struct call *call,
             glossaries_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
             return reply_fail_memory(reply);
     }
-    return found->count > 0 ? 0 : reply_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    return found->count > 0 ? 0 : refuse_id(id, length, "glossary not found", reply);
 }
 
 /* Like find_among, in all glossaries in service. */
@@ -327,7 +442,7 @@ static void put_multilingual(struct writer *w, const struct glossary_list *list,
     writer_strings(w, "glossary_id", first->about.id, "name", first->about.name, NULL);
     writer_begin_array(w, "dictionaries");
     for (size_t other = i; other < list->count; other++)
-        if (are_one(list->all[other], first))
+        if (are_one(list->all[other], first) && !is_blank(list->all[other]))
             put_about(w, list->all[other]);
     writer_end_array(w);
     put_time(w, first->about.created_ms);
@@ -357,7 +472,7 @@ void deepl_glossaries(const struct service *service, const struct call *call,
             others += are_one(list.all[other], one);
         if (is_multilingual(call))
             put_multilingual(&w, &list, i);
-        else if (others == 0)
+        else if (others == 0 && !is_blank(one))
             put_glossary(&w, one);
     }
     writer_end_array(&w);
@@ -379,8 +494,12 @@ static void reply_glossary(struct reply *reply, unsigned status,
 void deepl_glossary(const struct service *service, const struct call *call, struct request *request,
                     struct reply *reply) {
     struct glossary_list found = {0};
-    if (find_all(service, call, request, &found, reply) == 0)
-        reply_glossary(reply, STATUS_OK, &found, is_multilingual(call));
+    bool multilingual = is_multilingual(call),
+         known = find_all(service, call, request, &found, reply) == 0;
+    if (known && !multilingual && is_blank(found.all[0]))
+        reply_fail(reply, STATUS_NOT_FOUND, NULL, "glossary not found");
+    else if (known)
+        reply_glossary(reply, STATUS_OK, &found, multilingual);
     glossaries_list_done(&found);
 }
 
@@ -629,7 +748,14 @@ static int add_made(struct glossary_list *list, void *context, struct error *err
     return result;
 }
 
-/* Makes a glossary of one dictionary, or of several. */
+/* Adds what stands for a glossary without dictionaries. Returns -1 with the reply set. */
+static int add_blank(struct glossary_about about, struct glossary_list *list, struct reply *reply) {
+    *about.source = *about.target = '\0';
+    struct kept_glossary *blank = kept_glossary_create(&about, "", 0, GLOSSARY_TSV, NULL);
+    return glossaries_list_add(list, blank, NULL) == 0 ? 0 : reply_fail_memory(reply);
+}
+
+/* Makes a glossary of one dictionary, or of several, or none. */
 void deepl_make_glossary(const struct service *service, const struct call *call,
                          struct request *request, struct reply *reply) {
     bool multilingual = is_multilingual(call);
@@ -645,7 +771,9 @@ void deepl_make_glossary(const struct service *service, const struct call *call,
         result = multilingual ? read_dictionaries(root, &about, request, &made, reply)
                               : read_dictionary(root, &about, request, &made, reply);
     if (result == 0 && made.count == 0)
-        result = reply_refuse(reply, "dictionaries", "dictionaries is missing");
+        result = json_object_get(root, "dictionaries")
+                     ? add_blank(about, &made, reply)
+                     : reply_refuse(reply, "dictionaries", "dictionaries is missing");
     if (result == 0)
         result = glossaries_change(service->glossaries, add_made, &made, &error);
     if (result == 0)
@@ -686,7 +814,7 @@ static int merge(const struct kept_glossary *old, const struct kept_glossary *wi
         put_entries(&w, &with->lexicon);
     free(phrases);
     size_t length = w.length;
-    char *text = writer_take(&w);
+    char *text = length > 0 || writer_ended(&w) ? writer_take(&w) : strdup("");
     struct kept_glossary *merged =
         text ? kept_glossary_create(&about, text, length, GLOSSARY_TSV, &error) : NULL;
     free(text);
@@ -725,8 +853,8 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
         const struct kept_glossary *one = now->all[i],
                                    *given = find_pair(change->given, one->about.source,
                                                       one->about.target);
-        bool goes =
-            change->removes || (change->source && has_pair(one, change->source, change->target));
+        bool goes = change->removes || (is_blank(one) && change->given->count > 0) ||
+                    (change->source && has_pair(one, change->source, change->target));
         if (goes || given || change->name)
             glossaries_list_remove(list, one);
         if (goes || (given && change->replaces) || (!given && !change->name))
@@ -742,6 +870,8 @@ static int change_dictionaries(struct glossary_list *list, const struct glossary
         if (merge(one, NULL, about, list, change->reply) != 0)
             return -1;
     }
+    if (!change->removes && list->count == others)
+        return add_blank(about, list, change->reply);
     return list->count - others <= MOST_DICTIONARIES
                ? 0
                : reply_refuse(change->reply, "dictionaries",
@@ -819,7 +949,7 @@ void deepl_remove_glossary(const struct service *service, const struct call *cal
         reply->status = STATUS_NO_CONTENT;
 }
 
-/* Removing the last dictionary removes the glossary. */
+/* A glossary stays after its last dictionary. */
 void deepl_remove_dictionary(const struct service *service, const struct call *call,
                              struct request *request, struct reply *reply) {
     struct change change = {.given = &none};

@@ -6,8 +6,8 @@
 
 extern const struct dialect dialect_deepl;
 
-api_start deepl_languages, deepl_usage, deepl_glossary_pairs, deepl_glossaries, deepl_make_glossary,
-    deepl_glossary, deepl_remove_glossary, deepl_change_multilingual, deepl_dictionary_entries,
-    deepl_set_dictionary, deepl_remove_dictionary, deepl_entries;
+api_start deepl_languages_3, deepl_languages, deepl_usage, deepl_glossary_pairs, deepl_glossaries,
+    deepl_make_glossary, deepl_glossary, deepl_remove_glossary, deepl_change_multilingual,
+    deepl_dictionary_entries, deepl_set_dictionary, deepl_remove_dictionary, deepl_entries;
 
 #endif

@@ -79,8 +79,14 @@ static void google_put(struct writer *w, const struct plan *plan,
     google_end(w);
 }
 
+static const struct dialect_field google_2_fields[] = {
+#define GOOGLE_2(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_google = {
     .name = "google",
+    .fields = google_2_fields,
     .load = order_load,
     .several = "q",
     .most_texts = GOOGLE_MOST_TEXTS,
@@ -204,7 +210,13 @@ static void google_3_put(struct writer *w, const struct plan *plan,
     writer_end_object(w);
 }
 
+static const struct dialect_field google_3_fields[] = {
+#define GOOGLE_3(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_google_3 = {.name = "google_3",
+                                         .fields = google_3_fields,
                                          .load = order_load,
                                          .several = "contents",
                                          .most_texts = GOOGLE_3_MOST_TEXTS,
@@ -243,6 +255,7 @@ static void google_3_detect_start(const struct dialect *dialect, const struct se
 }
 
 const struct dialect dialect_google_3_detect = {.name = "google_3_detect",
+                                                .fields = google_3_fields,
                                                 .load = order_load,
                                                 .start = google_3_detect_start,
                                                 .put_error = google_put_error};

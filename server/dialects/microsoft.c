@@ -491,8 +491,14 @@ static void put_answers(struct writer *w, const struct plan *plan,
         writer_end_object(w);
 }
 
+static const struct dialect_field microsoft_fields[] = {
+#define MICROSOFT(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_microsoft = {
     .name = "microsoft",
+    .fields = microsoft_fields,
     .speaks = microsoft_speaks,
     .load = microsoft_load,
     .merge = merge,

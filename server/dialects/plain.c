@@ -148,7 +148,13 @@ static void deeplx_put(struct writer *w, const struct plan *plan,
     writer_end_object(w);
 }
 
+static const struct dialect_field deeplx_fields[] = {
+#define DEEPLX(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_deeplx = {.name = "deeplx",
+                                       .fields = deeplx_fields,
                                        .speaks = deeplx_speaks,
                                        .load = order_load,
                                        .order = {.text_name = "text",
@@ -287,7 +293,13 @@ static void libre_put(struct writer *w, const struct plan *plan, const struct pl
     writer_end_object(w);
 }
 
+static const struct dialect_field libre_fields[] = {
+#define LIBRETRANSLATE(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_libre = {.name = "libre",
+                                      .fields = libre_fields,
                                       .speaks = libre_speaks,
                                       .load = order_load,
                                       .order = {.text_name = "q", .refuse = libre_refuse},

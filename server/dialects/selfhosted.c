@@ -68,8 +68,14 @@ static void mtran_start(const struct dialect *dialect, const struct service *ser
         order_begin(dialect, service, root, request, reply);
 }
 
+static const struct dialect_field mtran_fields[] = {
+#define MTRANSERVER(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_mtran = {
     .name = "mtran",
+    .fields = mtran_fields,
     .speaks = mtran_speaks,
     .load = order_load,
     .order = {.text_name = "text", .source_name = "from", .target_name = "to", .apart = true},

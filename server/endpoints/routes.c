@@ -57,6 +57,8 @@ static const struct route routes[] = {
      0},
     {"/v2/languages", "POST", ACCESS_LIST, deepl_languages, NULL, SPEAKS(&dialect_deepl), PAGES_ANY,
      0},
+    {"/v3/languages", "GET", ACCESS_LIST, deepl_languages_3, NULL, SPEAKS(&dialect_deepl),
+     PAGES_ANY, 0},
     {"/v2/usage", "GET", ACCESS_USER, deepl_usage, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
     {"/v2/usage", "POST", ACCESS_USER, deepl_usage, NULL, SPEAKS(&dialect_deepl), PAGES_OWN, 0},
     {"/v2/glossary-language-pairs", "GET", ACCESS_LIST, deepl_glossary_pairs, NULL,

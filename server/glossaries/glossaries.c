@@ -124,7 +124,8 @@ static int fill(struct kept_glossary *glossary, const char *text, size_t length,
         if (read_entry(&reading, format, err) != 0)
             return -1;
     }
-    if (reading.count == 0)
+    bool blank = !glossary->about.fixed && !*glossary->about.source; /* it has no languages yet */
+    if (reading.count == 0 && !blank)
         return error_set(err, ERROR_INPUT, "the glossary has no entries");
 
     struct lexicon *lexicon = &glossary->lexicon;

@@ -52,7 +52,8 @@ enum glossary_format { GLOSSARY_TSV, GLOSSARY_CSV };
  * lines are ignored. The caller gets a reference. Returns NULL with ERROR_MEMORY, or with
  * ERROR_INPUT: a line (which the message names) does not have two phrases, or has one that is
  * blank, too long, not UTF-8 or has control characters; a source phrase (which the message names)
- * occurs twice; there are no entries or too many. */
+ * occurs twice; there are no entries, although the glossary has languages or is fixed, or too many.
+ */
 struct kept_glossary *kept_glossary_create(const struct glossary_about *about, const char *text,
                                            size_t length, enum glossary_format format,
                                            struct error *err);

@@ -2,6 +2,7 @@
  * written. */
 #include "server/http/headers.h"
 #include "server/api/access.h"
+#include "server/api/dialect.h"
 #include "server/api/reply.h"
 #include "server/api/warnings.h"
 #include "server/base/strings.h"
@@ -252,10 +253,16 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
                reply->streamed ? "no" : NULL); /* nginx then does not buffer */
     if (*reply->file_name)
         add_file_name(&headed, reply->file_name);
-    if (reply->warnings) {
+    bool ignored = reply->ignored && reply->status < STATUS_INVALID;
+    if (reply->warnings || ignored) {
         char warnings[WARNINGS_LIST_BYTES];
         warnings_list(reply, warnings);
         add_header(&headed, "X-Alignd-Warnings", warnings);
+    }
+    if (ignored) {
+        char fields[DIALECT_IGNORED_BYTES];
+        dialect_list_ignored(reply, fields);
+        add_header(&headed, "X-Alignd-Ignored", fields);
     }
     add_header(&headed, "Location", reply->location);
     if (reply->etag) { /* the compressed body is equivalent but not identical, so both can share

@@ -28,6 +28,7 @@ Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *dialects_suite(void);
 Suite *dialect_clients_suite(void);
+Suite *dialect_fields_suite(void);
 Suite *dialect_servers_suite(void);
 Suite *forms_suite(void);
 Suite *documents_suite(void);

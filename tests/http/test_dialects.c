@@ -186,6 +186,17 @@ START_TEST(deepl_others) {
     get(&(struct call){.path = "/v2/languages", .body = "type=target", .headers = {FORM}}, &reply);
     ck_assert(json_is_false(json_at(reply.json, "0.supports_formality")));
     reply_done(&reply);
+    get(&(struct call){.path = "/v3/languages?resource=translate_text"}, &reply);
+    ck_assert_str_eq(text_at(reply.json, "0.lang"), "en");
+    ck_assert_str_eq(text_at(reply.json, "1.name"), "French");
+    ck_assert(json_is_true(json_at(reply.json, "1.usable_as_target")));
+    ck_assert_str_eq(text_at(reply.json, "0.features.glossary.status"), "stable");
+    reply_done(&reply);
+    get(&(struct call){.path = "/v3/languages?resource=voice"}, &reply);
+    ck_assert_uint_eq(json_array_size(reply.json), 0);
+    reply_done(&reply);
+    refuse(&(struct call){.path = "/v3/languages?resource=x"}, 400, "message",
+           "resource must be translate_text, translate_document or glossary");
     get(&(struct call){.path = "/v2/usage"}, &reply);
     double before = number_at(reply.json, "character_count");
     reply_done(&reply);
@@ -252,14 +263,14 @@ START_TEST(deepl_refusals) {
         {"{'target_lang': 'FR'}", "text is missing"},
         {"{'text': 'x'}", "target_lang is missing"},
         {"{'text': 1, 'target_lang': 'FR'}", "text must be a string or an array of strings"},
-        {"{'text': [], 'target_lang': 'FR'}", "text must contain between 1 and 64 strings, got 0"},
+        {"{'text': [], 'target_lang': 'FR'}", "text must contain between 1 and 128 strings, got 0"},
         {"{'text': 'x', 'target_lang': 'ZZ'}", "target_lang: \"ZZ\" is not supported"},
         {"{'text': 'x', 'source_lang': 'ZZ', 'target_lang': 'FR'}",
          "source_lang: \"ZZ\" is not supported"},
         {"{'text': 'x', 'target_lang': 'FR', 'formality': 'more'}",
-         "formality must be default, prefer_more or prefer_less, got \"more\""},
+         "formality must be default, prefer_more or prefer_less"},
         {"{'text': 'x', 'target_lang': 'FR', 'formality': 'less'}",
-         "formality must be default, prefer_more or prefer_less, got \"less\""},
+         "formality must be default, prefer_more or prefer_less"},
         {"{'text': 'x', 'target_lang': 'FR', 'model_type': 'best'}",
          "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got "
          "\"best\""},

@@ -1108,6 +1108,9 @@ START_TEST(deepl_document_ends) {
         {"a.txt",
          {"target_lang=FR", "output_format=pdf"},
          "output_format must be that of the file, txt, got \"pdf\""},
+        {"a.txt",
+         {"target_lang=FR", "formality=more"},
+         "formality must be default, prefer_more or prefer_less"},
         {"a.exe",
          {"target_lang=FR"},
          "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, "
@@ -1131,6 +1134,17 @@ START_TEST(deepl_document_ends) {
     reply_done(&reply);
     ask_document(&handle, "/result", NULL, &reply);
     ck_assert_str_eq(reply.body, "42\n");
+    reply_done(&reply);
+    reply_done(&handle);
+
+    /* accepted, and then wrong */
+    order_document("a.txt", DOG, FIELDS("source_lang=EN", "target_lang=EN", "context=x"), &handle);
+    char ignored[HEADER_BYTES] = "";
+    reply_header(&handle, "X-Alignd-Ignored", ignored);
+    ck_assert_str_eq(ignored, "context");
+    await_document(&handle, &reply);
+    ck_assert_str_eq(text_at(reply.json, "status"), "error");
+    ck_assert_str_eq(text_at(reply.json, "error_message"), "Source and target language are equal.");
     reply_done(&reply);
     reply_done(&handle);
 

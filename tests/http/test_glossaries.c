@@ -321,8 +321,8 @@ START_TEST(dictionaries_refused) {
         {"PATCH", "/v3/glossaries/ours", "{'name': 'x'}",
          "this glossary belongs to the server and cannot be changed", 403},
         {"PUT", "/v3/glossaries/none/dictionaries",
-         "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "glossary not found",
-         404},
+         "{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}",
+         "Invalid or missing glossary id: glossary not found", 400},
         {"DELETE", "/v3/glossaries/ours/dictionaries", NULL, "source_lang is missing", 400},
         {"PUT", "/v3/glossaries/ours", "{}",
          "the method must be one of GET, HEAD, PATCH, DELETE, OPTIONS", 405},
@@ -338,6 +338,124 @@ START_TEST(dictionaries_refused) {
         &(struct call){.method = "PATCH", .path = path, .json = "{'name': 'x'}", .headers = {BOB}},
         404, "glossary not found");
     free(path);
+}
+END_TEST
+
+/* A glossary may have no dictionary, at first or after its last was deleted. */
+START_TEST(without_dictionaries) {
+    static const char translate[] =
+        "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}";
+    char *path = make_multilingual("{'name': 'empty', 'dictionaries': []}", ALICE), part[160],
+         json[256];
+    struct reply reply;
+    const char *id = path + strlen("/v3/glossaries/");
+    ck_assert_uint_eq(count_dictionaries(path), 0);
+    snprintf(json, sizeof json, translate, id);
+    refuse(&(struct call){.path = "/v2/translate", .json = json, .headers = {ALICE}}, 400,
+           "No dictionary found for language pair");
+    ask(
+        &(struct call){
+            .method = "PATCH", .path = path, .json = "{'name': 'new'}", .headers = {ALICE}},
+        200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "name"), "new");
+    reply_done(&reply);
+    snprintf(part, sizeof part, "/v2/glossaries/%s", id);
+    refuse(&(struct call){.path = part, .headers = {ALICE}}, 404, "glossary not found");
+    daemon_stop(&served);
+    start();
+    ck_assert_uint_eq(count_dictionaries(path), 0);
+    snprintf(part, sizeof part, "%s/dictionaries", path);
+    ask(&(struct call){.method = "PUT",
+                       .path = part,
+                       .json = "{'source_lang': 'en', 'target_lang': 'fr', 'entries': "
+                               "'snow\\tpoudreuse'}",
+                       .headers = {ALICE}},
+        200, &reply);
+    reply_done(&reply);
+    ck_assert_uint_eq(count_dictionaries(path), 1);
+    expect(id, ALICE, "poudreuse");
+    snprintf(part, sizeof part, "%s/dictionaries?source_lang=en&target_lang=fr", path);
+    ask(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 204, &reply);
+    reply_done(&reply);
+    ck_assert_uint_eq(count_dictionaries(path), 0);
+    refuse(&(struct call){.method = "DELETE", .path = part, .headers = {ALICE}}, 404,
+           "No dictionary found for language pair");
+    ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
+    reply_done(&reply);
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "glossary not found");
+    free(path);
+}
+END_TEST
+
+/* Several glossaries: of a phrase that two have, the first one's entry counts. */
+START_TEST(several) {
+    char *path = make("{'name': 'a', 'source_lang': 'EN', 'target_lang': 'FR', 'entries': "
+                      "'snow\\tpoudreuse\\nboy\\tgamin'}",
+                      ALICE);
+    static const char *const forms[][2] = {{"['ours', '", "']"}, {"'ours,", "'"}};
+#define WITH_IDS                                                                                   \
+    "{'text': 'A boy plays in the snow.', 'source_lang': 'EN', 'target_lang': 'FR', "              \
+    "'glossary_ids': %s%s%s}"
+    char json[400];
+    struct reply reply;
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        snprintf(json, sizeof json, WITH_IDS, forms[i][0], id_of(path), forms[i][1]);
+        ask(&(struct call){.path = "/v2/translate", .json = json, .headers = {ALICE}}, 200, &reply);
+        const char *text = text_at(reply.json, "translations.0.text");
+        ck_assert_msg(strstr(text, "blizzard") && strstr(text, "gamin"), "%s", text);
+        reply_done(&reply);
+    }
+    snprintf(json, sizeof json, WITH_IDS, forms[0][0], "96ab91fd-e715-41a1-adeb-5d701f84a483",
+             forms[0][1]);
+    client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {ALICE}},
+                &reply);
+    ck_assert_int_eq(reply.status, 404);
+    reply_done(&reply);
+    snprintf(json, sizeof json, WITH_IDS, forms[0][0], "no id", forms[0][1]);
+    client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {ALICE}},
+                &reply);
+    ck_assert_int_eq(reply.status, 400);
+    reply_done(&reply);
+    refuse(&(struct call){.path = "/v2/translate",
+                          .json = "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', "
+                                  "'glossary_ids': 'a,b,c,d,e,f'}",
+                          .headers = {ALICE}},
+           400, "glossary_ids must have at most 5 ids, got 6");
+    refuse(&(struct call){.path = "/v2/translate",
+                          .json = "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', "
+                                  "'glossary_id': 'ours', 'glossary_ids': 'ours'}",
+                          .headers = {ALICE}},
+           400, "glossary_id and glossary_ids exclude each other");
+    free(path);
+}
+END_TEST
+
+/* An id that no glossary can have is 400, for every call. */
+START_TEST(malformed_ids) {
+    static const struct call calls[] = {
+        {.path = "/v2/glossaries/none", .headers = {ALICE}},
+        {.path = "/v2/glossaries/none/entries", .headers = {ALICE}},
+        {.method = "DELETE", .path = "/v2/glossaries/none", .headers = {ALICE}},
+        {.path = "/v3/glossaries/none", .headers = {ALICE}}};
+    for (size_t i = 0; i < COUNT(calls); i++)
+        refuse(&calls[i], 400, "Invalid or missing glossary id: glossary not found");
+    refuse(&(struct call){.path = "/v2/glossaries/96ab91fd-e715-41a1-adeb-5d701f84a483",
+                          .headers = {ALICE}},
+           404, "glossary not found");
+}
+END_TEST
+
+/* DeepL's auth_key may stand in JSON. */
+START_TEST(keys_in_json) {
+    struct reply reply;
+    ask(&(struct call){.path = "/v2/translate",
+                       .json = "{'text': 'x', 'target_lang': 'FR', 'auth_key': 'a-key-of-alice'}"},
+        200, &reply);
+    reply_done(&reply);
+    ask(&(struct call){.path = "/v2/translate",
+                       .json = "{'text': 'x', 'target_lang': 'FR', 'auth_key': 'another'}"},
+        403, &reply);
+    reply_done(&reply);
 }
 END_TEST
 
@@ -388,6 +506,10 @@ Suite *glossaries_suite(void) {
     tcase_add_test(cases, sighup_and_restart);
     tcase_add_test(cases, dictionaries);
     tcase_add_test(cases, dictionaries_refused);
+    tcase_add_test(cases, without_dictionaries);
+    tcase_add_test(cases, several);
+    tcase_add_test(cases, malformed_ids);
+    tcase_add_test(cases, keys_in_json);
     tcase_add_test(cases, what_is_refused);
     suite_add_tcase(suite, cases);
     return suite;

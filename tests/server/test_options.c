@@ -72,7 +72,7 @@ START_TEST(defaults) {
     ck_assert_uint_eq(options.request_memory, 134217728);
     ck_assert_uint_eq(options.decode_memory, 268435456);
     ck_assert_uint_eq(options.reply_memory, 134217728);
-    ck_assert_uint_eq(options.max_text_chars, 10000);
+    ck_assert_uint_eq(options.max_text_chars, 50000);
     ck_assert_uint_eq(options.deadline_ms, 10000);
     ck_assert_uint_eq(options.grace_ms, 30000);
 }

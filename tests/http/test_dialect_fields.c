@@ -1,0 +1,204 @@
+/* The published fields of other services (server/dialects/fields.def): each is sent as its row
+ * says, and is honoured, named in X-Alignd-Ignored, or refused in the service's own form of error.
+ */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JSON "Content-Type: application/json"
+
+enum fate { HONOURED, IGNORED, REFUSED };
+
+struct row {
+    const char *name;
+    enum fate fate;
+    const char *usual, *example;
+};
+#define ROW(name, fate, usual, example) {name, fate, usual, example},
+
+static const struct row deepl[] = {
+#define DEEPL ROW
+#include "server/dialects/fields.def"
+};
+static const struct row google_2[] = {
+#define GOOGLE_2 ROW
+#include "server/dialects/fields.def"
+};
+static const struct row google_3[] = {
+#define GOOGLE_3 ROW
+#include "server/dialects/fields.def"
+};
+static const struct row microsoft[] = {
+#define MICROSOFT ROW
+#include "server/dialects/fields.def"
+};
+static const struct row libre[] = {
+#define LIBRETRANSLATE ROW
+#include "server/dialects/fields.def"
+};
+static const struct row mtran[] = {
+#define MTRANSERVER ROW
+#include "server/dialects/fields.def"
+};
+static const struct row deeplx[] = {
+#define DEEPLX ROW
+#include "server/dialects/fields.def"
+};
+
+/* A service's fields, a request to which each is added, and where its errors have their message. */
+static const struct service {
+    const struct row *rows;
+    size_t count;
+    const char *path, *json, *message;
+} services[] = {
+#define SERVICE(rows) rows, sizeof(rows) / sizeof *(rows)
+    {SERVICE(deepl), "/v2/translate", "{'text': 'It snows.', 'target_lang': 'FR'}", "message"},
+    {SERVICE(google_2), "/language/translate/v2", "{'q': 'It snows.', 'target': 'fr'}",
+     "error.message"},
+    {SERVICE(google_3), "/v3/projects/p:translateText",
+     "{'contents': ['It snows.'], 'targetLanguageCode': 'fr'}", "error.message"},
+    {SERVICE(microsoft), "/translate?api-version=2026-06-06",
+     "{'inputs': [{'text': 'It snows.', 'targets': [{'language': 'fr'}]}]}", "error.message"},
+    {SERVICE(libre), "/translate", "{'q': 'It snows.', 'source': 'en', 'target': 'fr'}", "error"},
+    {SERVICE(mtran), "/translate", "{'text': 'It snows.', 'from': 'en', 'to': 'fr'}", "error"},
+    {SERVICE(deeplx), "/translate",
+     "{'text': 'It snows.', 'source_lang': 'EN', 'target_lang': 'FR'}", "message"},
+};
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+/* Sets the member at a path, in the first element of each array on the way. */
+static void set(json_t *root, const char *path, json_t *value) {
+    char part[64];
+    const char *dot = strchr(path, '.');
+    while (json_is_array(root))
+        root = json_array_get(root, 0);
+    snprintf(part, sizeof part, "%.*s", (int)(dot ? dot - path : (long)strlen(path)), path);
+    if (!dot) {
+        json_object_set_new(root, part, value);
+        return;
+    }
+    if (!json_object_get(root, part))
+        json_object_set_new(root, part, json_object());
+    set(json_object_get(root, part), dot + 1, value);
+}
+
+static void send_row(const struct service *service, const struct row *row, const char *example,
+                     struct reply *reply) {
+    char path[256], text[256];
+    json_t *value = json_loads(example, JSON_DECODE_ANY, NULL);
+    ck_assert_msg(value != NULL, "%s", example);
+    if (service->rows == microsoft && strncmp(row->name, "inputs.", 7) != 0) { /* version 3.0 */
+        size_t length = strcspn(example, "\"") == 0 ? strlen(example) - 2 : strlen(example);
+        snprintf(path, sizeof path, "/translate?api-version=3.0%s&%s=%.*s",
+                 strcmp(row->name, "to") == 0 ? "" : "&to=fr", row->name, (int)length,
+                 example + (*example == '"'));
+        client_send(
+            &served,
+            &(struct call){.path = path, .json = "[{'Text': 'It snows.'}]", .headers = {JSON}},
+            reply);
+        json_decref(value);
+        return;
+    }
+    size_t length = strlen(service->json);
+    for (size_t i = 0; i <= length; i++)
+        text[i] = service->json[i] == '\'' ? '"' : service->json[i];
+    json_t *root = json_loads(text, 0, NULL);
+    set(root, row->name, value);
+    char *body = json_dumps(root, 0);
+    client_send(&served, &(struct call){.path = service->path, .body = body, .headers = {JSON}},
+                reply);
+    free(body);
+    json_decref(root);
+}
+
+static void check_row(const struct service *service, const struct row *row) {
+    struct reply reply;
+    char ignored[HEADER_BYTES] = "", warnings[HEADER_BYTES] = "";
+    send_row(service, row, row->example, &reply);
+    ck_assert_msg(reply.status == (row->fate == REFUSED ? 400 : 200), "%s %s: %ld %s",
+                  service->path, row->name, reply.status, reply.body);
+    reply_header(&reply, "X-Alignd-Ignored", ignored);
+    reply_header(&reply, "X-Alignd-Warnings", warnings);
+    ck_assert_str_eq(ignored, row->fate == IGNORED ? row->name : "");
+    ck_assert_int_eq(strstr(warnings, "ignored") != NULL, row->fate == IGNORED);
+    if (row->fate == REFUSED)
+        ck_assert_ptr_nonnull(strstr(text_at(reply.json, service->message), row->name));
+    reply_done(&reply);
+}
+
+START_TEST(each_field_as_its_row_says) {
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+        for (size_t k = 0; k < services[i].count; k++)
+            if (*services[i].rows[k].example) {
+                check_row(&services[i], &services[i].rows[k]);
+                count++;
+            }
+    ck_assert_uint_gt(count, 70);
+}
+END_TEST
+
+/* A value that asks for nothing is neither ignored nor refused. */
+START_TEST(usual_values_are_not_mentioned) {
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+        for (size_t k = 0; k < services[i].count; k++) {
+            const struct row *row = &services[i].rows[k];
+            struct reply reply;
+            char ignored[HEADER_BYTES] = "", example[64];
+            if (!*row->example)
+                continue;
+            bool word = *row->usual && strcmp(row->usual, "true") != 0 &&
+                        strncmp(row->usual, "false", 5) != 0;
+            snprintf(example, sizeof example, word ? "\"%.*s\"" : "%.*s",
+                     (int)strcspn(row->usual, " "), row->usual);
+            if (row->fate == HONOURED)
+                continue;
+            send_row(&services[i], row, *row->usual ? example : "\"\"", &reply);
+            ck_assert_msg(reply.status == 200, "%s: %s", row->name, reply.body);
+            reply_header(&reply, "X-Alignd-Ignored", ignored);
+            ck_assert_str_eq(ignored, "");
+            reply_done(&reply);
+        }
+}
+END_TEST
+
+/* Several are listed in the order of the table; those of an error are not. */
+START_TEST(ignored_fields_are_listed) {
+    struct reply reply;
+    char ignored[HEADER_BYTES] = "";
+    client_send(&served,
+                &(struct call){.path = "/v2/translate",
+                               .body = "text=x&target_lang=FR&style_id=a&context=b",
+                               .headers = {"Content-Type: application/x-www-form-urlencoded"}},
+                &reply);
+    ck_assert(reply_header(&reply, "X-Alignd-Ignored", ignored));
+    ck_assert_str_eq(ignored, "context, style_id");
+    reply_done(&reply);
+    client_post(&served, "/v2/translate", "{'text': 'x', 'context': 'b'}", 400, &reply);
+    ck_assert(!reply_header(&reply, "X-Alignd-Ignored", ignored));
+    reply_done(&reply);
+}
+END_TEST
+
+Suite *dialect_fields_suite(void) {
+    Suite *suite = suite_create("dialect_fields");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, TEST_TIMEOUT_S);
+    tcase_add_unchecked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, each_field_as_its_row_says);
+    tcase_add_test(cases, usual_values_are_not_mentioned);
+    tcase_add_test(cases, ignored_fields_are_listed);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
