@@ -1,7 +1,7 @@
 #!/bin/sh
 # sh docker/icu_data.sh ROOT SYSROOT PREFIX: makes ROOT/usr/lib/TRIPLE/libicudata.so.VERSION with what alignd reads of ICU's 31 MB of data:
 # how texts are cut into sentences, the names of languages in the more common ones, how each language writes and calls letters, numbers,
-# currencies and months, and the encodings of the web. Collations, time zones and other encodings are left out. Needs icu-devtools, binutils and
+# currencies and months, conversions between scripts, and the encodings of the web. Collations, time zones and other encodings are left out. Needs icu-devtools, binutils and
 # gcc, whose names begin with PREFIX; what is there now is taken from the libicudata of SYSROOT.
 set -eu
 root=$1 sysroot=$2 prefix=$3
@@ -15,7 +15,7 @@ regions='en_(001|150|GB)|es_419|de_(AT|CH)|fr_(CA|CH)|pt_PT|zh_Hant'
 named='ar|ca|cs|da|de|el|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|nb|no|pl|pt|ro|ru|sv|tr|uk|vi|zh'
 # those of the web, with the tables that they share
 encodings='windows-|iso-8859|macos-[07]_|gb18030|euc-jp-2007|jisx-|ksc_|noop-|ibm-(437|8[56][0-9]|878|9[12][0-9]|943|970|1089|1168|13[678][0-9]|5012|53[45][0-9]|900[0-9]|9027|944[0-9]|33722)_'
-keep="^brkitr/|^((curr|rbnf)/)?($languages|$regions|root|pool|res_index)\\.res\$|^(lang|region)/(en|root|pool|res_index)\\.res\$|^lang/($named)\\.res\$|^(keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|dayPeriods|genderList)\\.res\$|^cnvalias\\.icu\$|\\.nrm\$|^($encodings).*\\.cnv\$"
+keep="^brkitr/|^translit/|^((curr|rbnf)/)?($languages|$regions|root|pool|res_index)\\.res\$|^(lang|region)/(en|root|pool|res_index)\\.res\$|^lang/($named)\\.res\$|^(keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|dayPeriods|genderList)\\.res\$|^cnvalias\\.icu\$|\\.nrm\$|^($encodings).*\\.cnv\$"
 
 # ICU takes the data's name (icudt, version, little or big endian) for that of its entries: both files must be called so
 work=$(mktemp -d)

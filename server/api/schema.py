@@ -203,8 +203,9 @@ def replace_between(path: Path, mark: str, text: str) -> str:
 
 # ---- the fields of other services ----
 
-SERVICES = {"DEEPL": "DeepL", "GOOGLE_2": "Google, version 2", "GOOGLE_3": "Google, version 3", "MICROSOFT": "Microsoft",
-            "LIBRETRANSLATE": "LibreTranslate", "MTRANSERVER": "MTranServer", "DEEPLX": "DeepLX"}
+SERVICES = {"DEEPL": "DeepL", "GOOGLE_2": "Google, version 2", "GOOGLE_3": "Google, version 3",
+            "MICROSOFT": "Microsoft", "LIBRETRANSLATE": "LibreTranslate", "MTRANSERVER": "MTranServer",
+            "DEEPLX": "DeepLX"}
 
 
 def fields_table() -> str:
@@ -213,7 +214,8 @@ def fields_table() -> str:
     for line in FIELDS.read_text().splitlines():
         if row := re.fullmatch(r'(\w+)\("([^"]+)", (\w+), "([^"]*)", ".*"\)', line):
             usual = ", ".join(f"`{word}`" for word in row[4].split())
-            found[row[1]].setdefault(row[3], []).append(f"`{row[2]}`" + (f" other than {usual}" if usual else ""))
+            name = f"`{row[2]}` other than {usual}" if usual else f"`{row[2]}`"
+            found[row[1]].setdefault(row[3], []).append(name)
     lines = ["| service | honoured | ignored, and named | refused |", "|---|---|---|---|"]
     for service, fates in found.items():
         cells = ("; ".join(fates.get(fate, [])) for fate in ("HONOURED", "IGNORED", "REFUSED"))

@@ -14,6 +14,7 @@
 #include "server/api/reply.h"
 #include "server/api/value.h"
 #include "server/base/strings.h"
+#include "server/dialects/scripts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -608,6 +609,70 @@ const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
                                                 .merge = merge_3,
                                                 .start = break_start,
                                                 .put_error = microsoft_put_error};
+
+/* ---- scripts ---- */
+
+enum { MOST_CONVERTED = 10, MOST_CONVERTED_CHARACTERS = 5000 }; /* as Microsoft has them */
+
+/* [{"text","script"}]; 2026-06-06 has it under "value". */
+static void scripts_start(const struct dialect *dialect, const struct service *service,
+                          json_t *root, struct request *request, struct reply *reply) {
+    (void)dialect;
+    (void)service;
+    static const char *const names[] = {"language", "fromScript", "toScript"};
+    struct plan plan = {0};
+    const char *values[3];
+    size_t characters = 0;
+    bool newer = json_object_get(root, "inputs") != NULL;
+    for (size_t i = 0; i < 3; i++) {
+        if (order_string(root, names[i], &values[i], reply) != 0)
+            return;
+        if (!values[i]) {
+            reply_fail(reply, STATUS_INVALID, names[i], "%s is missing", names[i]);
+            return;
+        }
+    }
+    if (order_read(root, "Text", MOST_CONVERTED, &plan, &request->arena, reply) != 0)
+        return;
+    for (size_t i = 0; i < plan.count; i++)
+        characters += utf8_count(plan.items[i].source, plan.items[i].length);
+    if (characters > MOST_CONVERTED_CHARACTERS) {
+        reply_fail(reply, STATUS_TOO_LARGE, "Text", "Text must have at most %d characters, got %zu",
+                   MOST_CONVERTED_CHARACTERS, characters);
+        return;
+    }
+    struct writer w = {.most = SIZE_MAX};
+    struct error err = {0};
+    if (newer)
+        writer_begin_object(&w, NULL);
+    writer_begin_array(&w, newer ? "value" : NULL);
+    for (size_t i = 0; i < plan.count && err.code == ERROR_NONE; i++) {
+        const char *text = "";
+        scripts_convert(values[1], values[2], plan.items[i].source, plan.items[i].length,
+                        &request->arena, &text, &err);
+        writer_begin_object(&w, NULL);
+        writer_strings(&w, "text", text, "script", values[2], NULL);
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    if (newer)
+        writer_end_object(&w);
+    if (err.code == ERROR_NONE) {
+        reply_json(reply, &w);
+        return;
+    }
+    writer_done(&w);
+    if (err.code == ERROR_INPUT)
+        reply_fail(reply, STATUS_INVALID, "toScript", "%s", err.message);
+    else
+        reply_fail_memory(reply);
+}
+
+const struct dialect dialect_microsoft_scripts = {.name = "microsoft_scripts",
+                                                  .load = microsoft_load,
+                                                  .merge = merge,
+                                                  .start = scripts_start,
+                                                  .put_error = microsoft_put_error};
 
 /* ---- languages ---- */
 

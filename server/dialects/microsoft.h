@@ -4,7 +4,8 @@
 
 #include "server/api/dialect.h"
 
-extern const struct dialect dialect_microsoft, dialect_microsoft_break, dialect_microsoft_detect;
+extern const struct dialect dialect_microsoft, dialect_microsoft_break, dialect_microsoft_detect,
+    dialect_microsoft_scripts;
 
 api_start microsoft_token;
 /* Returns true if the request speaks Microsoft's dialect; microsoft_languages answers its GET

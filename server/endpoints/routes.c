@@ -133,6 +133,8 @@ static const struct route routes[] = {
      SPEAKS(&dialect_google_texts), PAGES_ANY, 0},
     {"/breaksentence", "POST", ACCESS_USER, decode_start, NULL, SPEAKS(&dialect_microsoft_break),
      PAGES_ANY, 0},
+    {"/transliterate", "POST", ACCESS_USER, decode_start, NULL, SPEAKS(&dialect_microsoft_scripts),
+     PAGES_ANY, 0},
     {"/sts/v1.0/issueToken", "POST", ACCESS_USER, microsoft_token, NULL, SPEAKS(&dialect_microsoft),
      PAGES_ANY, 0},
     {"/imme", "POST", ACCESS_USER, decode_start, decode_finish, SPEAKS(&dialect_immersive),

@@ -59,6 +59,8 @@ test("deepl-node translates", async () => {
     { formality: "prefer_more", preserveFormatting: true, context: "travel" });
   await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }),
     /formality must be default/);
+  const twice = await translator.translateText(sentence, "en", "fr", { styleId: "a" }).catch((error) => error);
+  assert.equal(twice.text ?? twice.message, expected);
   await assert.rejects(translator.translateText(sentence, "en", "zz"), /not supported/);
 });
 
@@ -139,8 +141,15 @@ test("deepl-node keeps multilingual glossaries", async () => {
   assert.equal((await client.replaceMultilingualGlossaryDictionary(made, dictionary("en", "fr", { a: "b" })))
     .entryCount, 1);
   assert.equal((await client.updateMultilingualGlossaryName(made, "cold")).name, "cold");
+  const other = await client.createMultilingualGlossary("ice", [dictionary("en", "fr", { snow: "givre", a: "c" })]);
+  assert.match((await client.translateText("I like snow.", "en", "fr",
+    { glossaryIds: [made.glossaryId, other.glossaryId] })).text, /givre/);
+  await client.deleteMultilingualGlossary(other);
   await client.deleteMultilingualGlossaryDictionary(made, "fr", "en");
   assert.equal((await client.getMultilingualGlossary(made.glossaryId)).dictionaries.length, 1);
+  await client.deleteMultilingualGlossaryDictionary(made, "en", "fr");
+  assert.deepEqual((await client.getMultilingualGlossary(made.glossaryId)).dictionaries, []);
+  await assert.rejects(client.getMultilingualGlossary("invalid"), /Invalid or missing glossary id/);
   await client.deleteMultilingualGlossary(made);
   assert.deepEqual(await client.listMultilingualGlossaries(), []);
 });
@@ -190,6 +199,36 @@ test("@google-cloud/translate", async () => {
 });
 
 /* ---- @azure-rest/ai-translation-text ---- */
+
+const azure2026 = (credential) =>
+  require("@azure-rest/ai-translation-text-2").default(url, credential,
+    { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+
+test("@azure-rest/ai-translation-text 2.0.0: version 2026-06-06", async () => {
+  const client = azure2026({ key, region: "here" });
+  const inputs = [{ text: sentence, targets: [{ language: "fr" }, { language: "en" }] },
+    { text: "<p>I like <b>snow</b>.</p>", language: "en", textType: "Html", targets: [{ language: "fr" }] }];
+  const reply = await client.path("/translate").post({ body: { inputs } });
+  assert.equal(reply.status, "200");
+  const [first, second] = reply.body.value;
+  assert.equal(first.detectedLanguage.language, "en");
+  assert.deepEqual(first.translations.map(({ language }) => language), ["fr", "en"]);
+  assert.equal(first.translations[0].text, expected);
+  assert.equal(first.translations[0].sourceCharacters, sentence.length);
+  assert.match(second.translations[0].text, /<b>.+<\/b>/);
+  const aligned = await client.path("/translate")
+    .post({ body: { inputs }, queryParameters: { includeAlignment: true } });
+  assert.match(aligned.body.value[1].translations[0].alignment.proj, /^\d+:\d+-\d+:\d+ /);
+  const formal = await client.path("/translate")
+    .post({ body: { inputs: [{ text: sentence, targets: [{ language: "fr", tone: "formal" }] }] } });
+  assert.equal(formal.headers["x-alignd-ignored"], "inputs.targets.tone");
+  const languages = await client.path("/languages").get();
+  assert.equal(languages.body.translation.fr.nativeName, "français");
+  assert.deepEqual(languages.body.translation.fr.models, []);
+  const refused = await client.path("/translate")
+    .post({ body: { inputs: [{ text: sentence, targets: [{ language: "zz" }] }] } });
+  assert.equal(refused.status, "400");
+});
 
 const azure = (credential) =>
   require("@azure-rest/ai-translation-text").default(url, credential,

@@ -130,6 +130,67 @@ START_TEST(weblate_microsoft) {
 }
 END_TEST
 
+/* What each client of the table in DIALECTS.md sends, and reads from the reply. Those of DeepL,
+ * Google and Microsoft are above, and the packages of npm in tests/clients. */
+START_TEST(each_client) {
+    static const struct {
+        const char *client, *path, *json, *body, *at;
+    } rows[] = {
+        {"Weblate", "/translate",
+         "{'api_key': 'user', 'q': 'I like snow.', 'source': 'en', 'target': 'fr', 'format': "
+         "'html'}",
+         NULL, "translatedText"},
+        {"Mastodon", "/translate",
+         "{'q': ['<p>I like snow.</p>'], 'source': 'en', 'target': 'fr', 'format': 'html', "
+         "'api_key': 'user'}",
+         NULL, "translatedText.0"},
+        {"Discourse", "/translate", NULL,
+         "q=I+like+snow.&source=auto&target=fr&format=html&api_key=user", "translatedText"},
+        {"Subtitle Edit", "/translate",
+         "{'q': 'I like snow.', 'source': 'en', 'target': 'fr', 'api_key': 'user'}", NULL,
+         "translatedText"},
+        {"Subtitle Edit, DeepLX", "/translate?token=user",
+         "{'text': 'I like snow.', 'source_lang': 'en', 'target_lang': 'fr'}", NULL, "data"},
+        {"Zotero", "/translate",
+         "{'q': 'I like snow.', 'source': 'en', 'target': 'fr', 'format': 'text', 'api_key': "
+         "'user'}",
+         NULL, "translatedText"},
+        {"Zotero, DeepLX", "/deeplx?token=user",
+         "{'text': 'I like snow.', 'source_lang': 'EN', 'target_lang': 'FR'}", NULL, "data"},
+        {"Immersive Translate", "/imme?token=user",
+         "{'source_lang': 'auto', 'target_lang': 'fr', 'text_list': ['I like snow.']}", NULL,
+         "translations.0.text"},
+        {"KISS Translator", "/kiss?token=user",
+         "{'from': 'en', 'to': 'fr', 'text': 'I like snow.'}", NULL, "text"},
+        {"read-frog", "/translate?token=user",
+         "{'text': 'I like snow.', 'source_lang': 'EN', 'target_lang': 'FR'}", NULL, "data"},
+        {"pot", "/deeplx?token=user",
+         "{'text': 'I like snow.', 'source_lang': 'auto', 'target_lang': 'FR'}", NULL, "data"},
+        {"MTranServer", "/translate?token=user",
+         "{'from': 'en', 'to': 'fr', 'text': 'I like snow.'}", NULL, "result"},
+        {"Lingva", "/api/v1/en/fr/I%20like%20snow.?token=user", NULL, NULL, "translation"},
+        {"nllb-serve", "/translate?token=user",
+         "{'source': ['I like snow.'], 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}", NULL,
+         "translation.0"},
+        {"nllb-api",
+         "/api/v4/translator?token=user&text=I%20like%20snow.&source=eng_Latn&target="
+         "fra_Latn",
+         NULL, NULL, "result"},
+        {"hcfy", "/hcfy?token=user",
+         "{'text': 'I like snow.', 'destination': ['法语'], 'source': '英语', 'name': 'alignd'}",
+         NULL, "result.0"},
+        {"gtx", "/translate_a/single?client=gtx&sl=en&tl=fr&dt=t&key=user&q=I%20like%20snow.", NULL,
+         NULL, "0.0.0"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(&(struct call){.path = rows[i].path,
+                              .json = rows[i].json,
+                              .body = rows[i].body,
+                              .headers = {rows[i].json ? JSON : NULL}},
+               rows[i].at, "neige");
+}
+END_TEST
+
 Suite *dialect_clients_suite(void) {
     Suite *suite = suite_create("dialect_clients");
     TCase *cases = tcase_create("all");
@@ -138,6 +199,7 @@ Suite *dialect_clients_suite(void) {
     tcase_add_test(cases, weblate_deepl);
     tcase_add_test(cases, weblate_google);
     tcase_add_test(cases, weblate_microsoft);
+    tcase_add_test(cases, each_client);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -234,6 +234,30 @@ START_TEST(microsoft_2026) {
 }
 END_TEST
 
+/* Texts in other scripts, in both versions. */
+START_TEST(microsoft_scripts) {
+#define SCRIPTS "/transliterate?api-version=3.0&language=ru&fromScript=Cyrl&toScript=Latn"
+    static const struct row rows[] = {
+        {SCRIPTS, "[{'Text': 'привет'}]", NULL, "0.text", "privet", 0},
+        {SCRIPTS, "[{'Text': 'привет'}]", NULL, "0.script", "Latn", 0},
+        {"/transliterate?api-version=2026-06-06&language=ja&fromScript=Jpan&toScript=Latn",
+         "{'inputs': [{'text': 'ひらがな カタカナ'}]}", NULL, "value.0.text", "hiragana katakana",
+         0},
+        {"/transliterate?api-version=3.0&language=hi&fromScript=Latn&toScript=Deva",
+         "[{'Text': 'namaste'}]", NULL, "0.text", "नमस्त", 0},
+        {"/transliterate?api-version=3.0&language=zh&fromScript=Hans&toScript=Hant",
+         "[{'Text': '汉语'}]", NULL, "0.text", "漢語", 0},
+        {"/transliterate?api-version=3.0&language=ru&fromScript=Cyrl&toScript=Xxxx",
+         "[{'Text': 'x'}]", NULL, "error.message", "no conversion from script Cyrl to Xxxx", 400},
+        {"/transliterate?api-version=3.0&language=ru&fromScript=Any&toScript=Hex",
+         "[{'Text': 'x'}]", NULL, "error.message", "no conversion", 400},
+        {"/transliterate?api-version=3.0&language=ru&fromScript=Cyrl", "[{'Text': 'x'}]", NULL,
+         "error.message", "toScript is missing", 400},
+    };
+    CHECK_ROWS(rows);
+}
+END_TEST
+
 /* Ranges are those of the HTML that was sent and of that which came back. */
 START_TEST(microsoft_html_alignment) {
     static const struct {
@@ -393,6 +417,7 @@ Suite *dialect_servers_suite(void) {
     tcase_add_test(cases, google);
     tcase_add_test(cases, microsoft_2026);
     tcase_add_test(cases, microsoft_html_alignment);
+    tcase_add_test(cases, microsoft_scripts);
     tcase_add_test(cases, one_path_for_all);
     tcase_add_test(cases, deeplx_has_alternatives_only_if_asked);
     suite_add_tcase(suite, cases);

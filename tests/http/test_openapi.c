@@ -223,7 +223,7 @@ START_TEST(every_path) {
                          json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 59);
+    ck_assert_uint_eq(json_object_size(paths), 60);
 }
 END_TEST
 
