@@ -69,6 +69,9 @@ enum {
     SMALL_REQUEST_BYTES = 64 * 1024, /* --request-memory does not refuse smaller requests: --queue
                                         bounds how many there are */
 
+    SMALL_REPLY_BYTES = 64 * 1024, /* --reply-memory does not refuse smaller replies, which the
+                                      system's buffer of a socket takes at once */
+
     /* A body and query string of up to this many bytes are read on the connection's thread, in a
      * few milliseconds at most. A request for one sentence rarely has more. */
     SMALL_BYTES = 256,
@@ -205,14 +208,14 @@ static void release_reply(struct exchange *exchange) {
     exchange->held = 0;
 }
 
-/* Counts more bytes of the reply until release_reply. Returns false if they do not fit beside other
- * unread replies. */
+/* Counts more bytes of the reply until release_reply. Returns false if it is large and they do not
+ * fit beside other unread replies. */
 static bool hold(struct exchange *exchange, size_t bytes) {
     const struct service *service = exchange->http->service;
     size_t before = atomic_fetch_add(&exchange->http->unread, bytes);
     metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)bytes);
     exchange->held += bytes;
-    return before + bytes <= service->options.reply_memory;
+    return before + bytes <= service->options.reply_memory || exchange->held <= SMALL_REPLY_BYTES;
 }
 
 /* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit

@@ -159,6 +159,21 @@ START_TEST(slow_reader_of_a_stream) {
 }
 END_TEST
 
+/* The same while it is decoded, which a client that does not read ends. */
+START_TEST(stuck_reader_of_a_stream) {
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000",
+                                    "--deadline-ms", "1000000", "--rows", "32", "--queue-work",
+                                    "100000000", "--max-reply-bytes", "64M"));
+    int connection = work_unread_beams(&served, WORK_UNREAD_TEXTS);
+    metric_await(&served, CUT "{reason=\"reader\"}", 1, NULL);
+    metric_await(&served, CLIENT_GONE, 1, NULL);
+    metric_await(&served, "alignd_queue_depth", 0, NULL);
+    check_serving();
+    close(connection);
+}
+END_TEST
+
 /* ---- how many ---- */
 
 START_TEST(connections_are_bounded) {
@@ -471,6 +486,7 @@ Suite *slow_suite(void) {
     tcase_add_test(tcase, slow_decoding_is_no_slow_request);
     tcase_add_test(tcase, slow_reader_of_a_matrix);
     tcase_add_test(tcase, slow_reader_of_a_stream);
+    tcase_add_test(tcase, stuck_reader_of_a_stream);
     tcase_add_test(tcase, connections_are_bounded);
     tcase_add_loop_test(tcase, silent_connections_make_room, 0, sizeof begins / sizeof *begins);
     tcase_add_test(tcase, second_heads_make_room);

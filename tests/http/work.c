@@ -34,12 +34,12 @@ char *work_endless(size_t texts, size_t beam_size) {
     return texts_body(texts, fields);
 }
 
-int work_unread(const struct daemon *daemon, bool stream, size_t texts) {
+static int send_unread(const struct daemon *daemon, const char *search, bool stream, size_t texts) {
     char fields[200], head[100];
     snprintf(fields, sizeof fields,
-             "'strategy': 'greedy', 'min_length': %d, 'max_length': %d, 'include': ['attention'], "
+             "%s, 'min_length': %d, 'max_length': %d, 'include': ['attention'], "
              "'verbatim': true, 'stream': %s",
-             WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
+             search, WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
     char *body = texts_body(texts, fields);
     for (char *at = body; (at = strchr(at, '\'')) != NULL;)
         *at = '"';
@@ -52,4 +52,12 @@ int work_unread(const struct daemon *daemon, bool stream, size_t texts) {
     raw_write(connection, body, strlen(body));
     free(body);
     return connection;
+}
+
+int work_unread(const struct daemon *daemon, bool stream, size_t texts) {
+    return send_unread(daemon, "'strategy': 'greedy'", stream, texts);
+}
+
+int work_unread_beams(const struct daemon *daemon, size_t texts) {
+    return send_unread(daemon, "'beam_size': 32, 'n_best': 32", true, texts);
 }

@@ -24,6 +24,8 @@ char *work_endless(size_t texts, size_t beam_size);
  * connection that nothing is read from; the caller closes it. With
  * WORK_UNREAD_TEXTS it has WORK_UNREAD_TOKENS. */
 int work_unread(const struct daemon *daemon, bool stream, size_t texts);
+/* The same as a stream that has an event for each text, with 32 hypotheses, and takes long. */
+int work_unread_beams(const struct daemon *daemon, size_t texts);
 enum {
     WORK_UNREAD_TEXTS = 48,
     WORK_UNREAD_LENGTH = 1000,

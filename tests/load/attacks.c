@@ -15,6 +15,8 @@
  *              daemon's slowdown: the factor by which its threads waited for a processor
  *   documents  a client's finished document is there after others have uploaded theirs
  *
+ * An attack that misses a bound is tried again, up to TRIES times in all.
+ *
  * Variables: ATTACKS (all; ATTACKS=heads): those whose name contains this; ATTACK_SECONDS. */
 #include "tests/archive.h"
 #include "tests/load/crowd.h"
@@ -34,7 +36,8 @@ enum {
     PATIENCE_S = 20,
     MAX_OPTIONS = 16,
     CLIENTS = 64,
-    MAX_ADDRESSES = 8
+    MAX_ADDRESSES = 8,
+    TRIES = 3
 };
 enum {
     LONG = 1000000,
@@ -399,6 +402,20 @@ static bool meet(struct row *row, bool keyed,
     return print_row(row);
 }
 
+/* Meets up to TRIES daemons, until all bounds hold: what an attack causes comes again, what other
+ * programs on the machine cause does not. */
+static bool meet_some(const struct row *fresh, bool keyed,
+                      void (*attack)(struct row *row, const struct server *server,
+                                     const void *closure),
+                      const void *closure) {
+    bool held = false;
+    for (size_t i = 0; i < TRIES && !held; i++) {
+        struct row row = *fresh;
+        held = meet(&row, keyed, attack, closure);
+    }
+    return held;
+}
+
 static void overrun(struct row *row, const struct server *server, const void *closure) {
     const struct attack *attack = closure;
     struct message messages[MOST_MESSAGES];
@@ -494,11 +511,11 @@ int main(int argc, char **argv) {
         struct row row = {
             .name = attacks[i].name, .expected = attacks[i].statuses, .slow = attacks[i].pace > 0};
         if (!only || strstr(row.name, only))
-            held &= meet(&row, attacks[i].keyed, overrun, &attacks[i]);
+            held &= meet_some(&row, attacks[i].keyed, overrun, &attacks[i]);
     }
     struct row row = {.name = uploads, .expected = honest};
     if (!only || strstr(row.name, only))
-        held &= meet(&row, true, upload_many, NULL);
+        held &= meet_some(&row, true, upload_many, NULL);
     unlink(key_file);
     puts(held ? "attacks: all bounds hold" : "attacks: bounds missed");
     return held ? EXIT_SUCCESS : EXIT_FAILURE;
