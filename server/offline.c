@@ -62,13 +62,13 @@ static const char *variant_of(const struct options *options, const struct transl
 
 static void ask_translation(const struct offline *run, struct request *request) {
     const struct options *options = run->options;
-    request->protection = run->protection;
-    request->replace_unknowns = !options->keep_unknowns;
-    request->verbatim = options->verbatim || options->keep_unknowns;
-    request->search = options->search;
-    request->search.n_best = 1;
-    request->search.max_rows = options->rows;
-    parameters_settle(&request->search, &request->loaded->info, options->rows);
+    request->parameters.protection = run->protection;
+    request->parameters.replace_unknowns = !options->keep_unknowns;
+    request->parameters.verbatim = options->verbatim || options->keep_unknowns;
+    request->parameters.search = options->search;
+    request->parameters.search.n_best = 1;
+    request->parameters.search.max_rows = options->rows;
+    parameters_settle(&request->parameters.search, &request->loaded->info, options->rows);
 }
 
 static void submit(struct offline *run, struct request *request) {
@@ -182,29 +182,29 @@ static int prepare_line(struct batch_line *line, struct error *err) {
                           .target = there ? line->target : line->source,
                           .target_length = there ? line->target_length : line->source_length};
         request->loaded = loaded_model_acquire(model);
-        request->variant = variant_of(options, &model->info);
-        request->language = pair_source_variant(&model->info, options->from);
-        request->number = (uint32_t)stream->read;
+        request->parameters.variant = variant_of(options, &model->info);
+        request->parameters.language = pair_source_variant(&model->info, options->from);
+        request->parameters.number = (uint32_t)stream->read;
         request->texts = &direction->text;
         request->text_count = 1;
         request->target_name = "target";
         request->finish = end_direction;
         request->owner = direction;
         if (options->command == COMMAND_ATTENTION) {
-            request->aligns = request->keeps = true;
-            request->search =
+            request->wanted.aligns = request->keeps = true;
+            request->parameters.search =
                 (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
         } else {
             ask_translation(stream->run, request);
-            request->split = options->split_sentences;
+            request->parameters.split = options->split_sentences;
         }
 
         enum request_input input;
         struct error refused = {0};
         int result = job_list(request, &input, &refused);
-        if (result != 0 && refused.code == ERROR_LENGTH && !request->split &&
+        if (result != 0 && refused.code == ERROR_LENGTH && !request->parameters.split &&
             !direction->text.target) {
-            request->split = true;
+            request->parameters.split = true;
             result = job_list(request, &input, err);
         } else if (result != 0) {
             error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
@@ -306,9 +306,9 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
     bool links = count > 0 && stream->run->options->command == COMMAND_ATTENTION;
     for (size_t i = 0; i < count; i++) {
         const struct request *request = &directions[i].request;
-        if (atomic_load(&request->failed))
-            return error_set(err, request->failure->code, "line %zu: %s", stream->written + 1,
-                             request->failure->message);
+        if (atomic_load(&request->failure.any))
+            return error_set(err, request->failure.first->code, "line %zu: %s", stream->written + 1,
+                             request->failure.first->message);
         for (size_t j = 0; j < request->job_count; j++) {
             const struct job *job = &request->jobs[j];
             stream->sentences++;
@@ -573,11 +573,11 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     work->markup.from = info->source;
 
     request->loaded = loaded_model_acquire(model);
-    request->variant = variant;
-    request->language = pair_source_variant(info, work->options->from);
+    request->parameters.variant = variant;
+    request->parameters.language = pair_source_variant(info, work->options->from);
     ask_translation(run, request);
-    request->split = request->aligns = true;
-    request->window = DOCUMENT_WINDOW;
+    request->parameters.split = request->wanted.aligns = true;
+    request->queued.window = DOCUMENT_WINDOW;
     request->texts = arena_zalloc(&request->arena, work->markup.count, sizeof *request->texts);
     if (!request->texts)
         return error_memory(err);
@@ -597,8 +597,8 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     submit(run, request);
     while (sem_wait(&work->done) != 0) /* repeat if a signal interrupted it */
         ;
-    return atomic_load(&request->failed)
-               ? error_set(err, request->failure->code, "%s", request->failure->message)
+    return atomic_load(&request->failure.any)
+               ? error_set(err, request->failure.first->code, "%s", request->failure.first->message)
                : 0;
 }
 

@@ -181,10 +181,10 @@ int access_take_models(const struct service *service, const struct route *route,
 /* ---- charging a request to its key and its client ---- */
 
 static struct charge charge_of(const struct request *request, size_t sentences) {
-    return (struct charge){.client = request->client,
+    return (struct charge){.client = request->account.client,
                            .name = request->key ? request->key->name : "",
                            .sentences = sentences,
-                           .characters = request->characters,
+                           .characters = request->account.characters,
                            .now_us = clock_us(),
                            .now_s = time(NULL)};
 }

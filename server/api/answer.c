@@ -208,8 +208,8 @@ void answer_bound(const struct service *service, struct request *request) {
     bool own = !request->plan && request->keeps;
     for (size_t i = 0; i < request->text_count; i++)
         own = own && !request->texts[i].second;
-    request->least_bytes = own ? least_of_job : NULL;
-    request->most_bytes = service->options.max_reply_bytes;
+    request->limit.least_bytes = own ? least_of_job : NULL;
+    request->limit.most_bytes = service->options.max_reply_bytes;
 }
 
 struct writer answer_begin(const struct service *service) {

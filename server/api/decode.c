@@ -41,14 +41,14 @@ void decode_start(const struct service *service, const struct call *call, struct
 
 /* Returns true if the second of two models refuses what the first has written. */
 static bool is_refused(const struct request *request) {
-    const struct error *failure = request->failure;
+    const struct error *failure = request->failure.first;
     return request->texts[0].second &&
            (failure->code == ERROR_LENGTH || failure->code == ERROR_INPUT);
 }
 
 void decode_finish(const struct service *service, struct request *request, struct reply *reply) {
     reply->dialect->finish(service, request, reply);
-    if (atomic_load(&request->failed) && is_refused(request))
+    if (atomic_load(&request->failure.any) && is_refused(request))
         access_refund(service, request, request->job_count);
     recall_keep(service, request, reply);
 }
@@ -97,8 +97,8 @@ void decode_prepare(const struct service *service, const char *field, struct req
     }
     if (!wait_has_models(service, request, reply))
         return;
-    if (request->characters > LONG_CHARACTERS)
-        request->window = decode_window(service);
+    if (request->account.characters > LONG_CHARACTERS)
+        request->queued.window = decode_window(service);
     int result = job_list(request, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
         reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
@@ -152,8 +152,8 @@ static void fail_second(const struct request *request, const struct error *error
 }
 
 bool decode_fail(const struct request *request, struct reply *reply) {
-    if (atomic_load(&request->failed)) {
-        const struct error *failure = request->failure;
+    if (atomic_load(&request->failure.any)) {
+        const struct error *failure = request->failure.first;
         (is_refused(request) ? fail_second : fail_internal)(request, failure, reply);
         return true;
     }
@@ -161,9 +161,9 @@ bool decode_fail(const struct request *request, struct reply *reply) {
 }
 
 enum scheduler_verdict decode_submit(const struct service *service, struct request *request) {
-    if (request->reload)
-        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED
-                                                                 : SCHEDULER_CLOSED;
+    if (request->waits.reload)
+        return catalog_reload(service->catalog, request->waits.reload) ? SCHEDULER_ACCEPTED
+                                                                       : SCHEDULER_CLOSED;
     return wait_is_needed(request) ? wait_submit(service, request)
                                    : scheduler_submit(service->scheduler, request);
 }

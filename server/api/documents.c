@@ -274,7 +274,7 @@ static int read_order(const struct service *service, const struct call *call,
     if (read_format(sent, dialect, order, reply) != 0 ||
         read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
         read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
-        read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
+        read_flag(sent[STREAM_FIELD], false, &request->wanted.streamed, reply) != 0 ||
         read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)
         return -1;
     order->unwarned = !warned;
@@ -323,7 +323,7 @@ static void start(const struct service *service, const struct call *call,
                                 .count = 1,
                                 .target_count = 1,
                                 .markup = true};
-    request->window = decode_window(service);
+    request->queued.window = decode_window(service);
     struct order *order = order_create(request, &begun, reply);
     if (order && (!reply->dialect || dialect_judge_fields(reply->dialect, &fields, reply) == 0) &&
         read_order(service, call, dialect, order, request, reply) == 0)
@@ -402,8 +402,8 @@ void documents_finish(const struct service *service, struct request *request, st
         reply_fail(reply, STATUS_INVALID, NULL, "Source and target language are equal.");
         return;
     }
-    if (request->streamed) { /* the last event is one line, so a file that is not UTF-8 is sent in
-                                base64 */
+    if (request->wanted.streamed) { /* the last event is one line, so a file that is not UTF-8 is
+                                sent in base64 */
         bool binary = order->document->archive || order->encoding;
         const char *encoded =
             binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
@@ -489,7 +489,7 @@ void documents_file_finish(const struct service *service, struct request *reques
         return;
     const struct plan *plan = request->plan;
     const struct document_order *own = plan->order->own;
-    struct kept_file file = {.owner = request->client,
+    struct kept_file file = {.owner = request->account.client,
                              .content_type =
                                  document_type(plan->order->document, plan->order->encoding),
                              .length = answer->length};
@@ -523,8 +523,8 @@ void documents_detach(const struct service *service, struct request *request, st
     char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
     const struct plan *plan = request->plan;
     struct document_order *own = plan->order->own;
-    const struct kept_order order = {request->client, &request->pending, request->job_count,
-                                     request->characters};
+    const struct kept_order order = {request->account.client, &request->pending, request->job_count,
+                                     request->account.characters};
     struct error error = {0};
     if (kept_files_order(service->files, &order, id, key, &error) != 0) {
         if (error.code == ERROR_MEMORY)
@@ -579,7 +579,7 @@ static int find_order(const struct service *service, const struct call *call,
     snprintf(id, sizeof id, "%.*s", (int)length, part);
     snprintf(key, sizeof key, "%s", sent ? sent : "");
     json_decref(root);
-    const struct kept_query query = {id, key, service->keys ? &request->client : NULL};
+    const struct kept_query query = {id, key, service->keys ? &request->account.client : NULL};
     if (result != 0 || kept_files_find(service->files, &query, order, text, &error) == 0)
         return result;
     if (error.code == ERROR_MEMORY)

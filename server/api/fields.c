@@ -345,7 +345,7 @@ int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct 
  * for every model. */
 static int read_step(json_t *item, size_t i, struct request *request, struct reply *reply) {
     static const char name[] = "force_attention";
-    struct forced_step *out = &request->forced[i];
+    struct forced_step *out = &request->parameters.forced[i];
     const char *key;
     json_t *value;
     if (!json_is_object(item))
@@ -390,7 +390,7 @@ static int read_step(json_t *item, size_t i, struct request *request, struct rep
     if (!(sum > 0))
         return reply_refuse(reply, name, "%s[%zu].weights must not all be 0", name, i);
     for (size_t other = 0; other < i; other++)
-        if (request->forced[other].step == out->step)
+        if (request->parameters.forced[other].step == out->step)
             return reply_refuse(reply, name, "%s[%zu].step: step %zu occurs twice", name, i,
                                 out->step);
     return 0;
@@ -405,13 +405,14 @@ int fields_read_forced(json_t *value, struct request *request, struct reply *rep
     if (count > TRANSLATOR_MAX_TARGET + 1)
         return reply_refuse(reply, name, "%s must contain at most %d steps, got %zu", name,
                             TRANSLATOR_MAX_TARGET + 1, count);
-    request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
-    if (!request->forced)
+    request->parameters.forced =
+        arena_alloc(&request->arena, count, sizeof *request->parameters.forced);
+    if (!request->parameters.forced)
         return reply_fail_memory(reply);
     for (size_t i = 0; i < count; i++) {
         if (read_step(json_array_get(value, i), i, request, reply) != 0)
             return -1;
     }
-    request->forced_count = count;
+    request->parameters.forced_count = count;
     return 0;
 }

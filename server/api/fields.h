@@ -61,7 +61,7 @@ struct api_form fields_default(enum api_kind kind);
  * is not silently ignored, and fields that the strategy does not use. -1: the reply is set. */
 int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
 
-/* Sets request->forced from force_attention. -1: the reply is set. */
+/* Sets request->parameters.forced from force_attention. -1: the reply is set. */
 int fields_read_forced(json_t *value, struct request *request, struct reply *reply);
 
 #endif

@@ -24,7 +24,7 @@ struct sentence_view {
 static struct sentence_view view_choose(const struct sentence_view *view,
                                         const struct hypothesis *hypothesis) {
     struct sentence_view chosen = *view;
-    bool eos = hypothesis->ended && view->request->include & INCLUDE_EOS;
+    bool eos = hypothesis->ended && view->request->wanted.include & INCLUDE_EOS;
     chosen.hypothesis = hypothesis;
     chosen.rows = hypothesis->length + eos;
     return chosen;
@@ -134,7 +134,7 @@ static void put_rows(const struct sentence_view *view, const char *key, const fl
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
         writer_numbers(view->out, NULL, rows ? rows[i] : NULL, view->sentence->length,
-                       view->request->digits);
+                       view->request->wanted.digits);
     writer_end_array(view->out);
 }
 
@@ -163,7 +163,7 @@ static void put_matrix(const struct sentence_view *view, const char *key,
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < matrix->target_count; i++)
         writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count,
-                       matrix->source_count, view->request->digits);
+                       matrix->source_count, view->request->wanted.digits);
     writer_end_array(view->out);
 }
 
@@ -177,7 +177,7 @@ static int put_word_members(const struct sentence_view *view) {
     struct writer *out = view->out;
     struct word_matrix attention, alignment;
     const struct links_kind *kind =
-        view->request->links ? view->request->links : links_kind_find("best");
+        view->request->wanted.links ? view->request->wanted.links : links_kind_find("best");
     bool head = translator_info(view->sentence->translator).alignment_head;
     struct links links = {0};
     if (render_words(view->sentence, WORDS_UNICODE, hypothesis, view->rendering, view->arena,
@@ -335,7 +335,7 @@ static void put_looks(const struct sentence_view *view, enum looks_part part, si
                 memset(row, 0, sizeof row);
                 memcpy(row, seen, count * sizeof *row);
                 writer_numbers(view->out, NULL, row, part == LOOKS_DECODER ? rows : count,
-                               view->request->digits);
+                               view->request->wanted.digits);
             }
             writer_end_array(view->out);
         }
@@ -349,7 +349,7 @@ static void put_heads(const struct sentence_view *view, const char *key) {
         return;
     if (!view->rendering) {
         size_t weights = sentence_looks(view->sentence, view->rows);
-        writer_numbers(view->out, key, NULL, weights, view->request->digits);
+        writer_numbers(view->out, key, NULL, weights, view->request->wanted.digits);
         return;
     }
     writer_begin_object(view->out, key);
@@ -390,7 +390,7 @@ static void put_members(const struct sentence_view *view);
 /* Returns how many hypotheses a sentence has or, before it is decoded, will have at least: sampling
  * yields as many as the request asks for, a beam at least one. */
 static size_t least_hypotheses(const struct sentence_view *view) {
-    const struct search_options *search = &view->request->search;
+    const struct search_options *search = &view->request->parameters.search;
     if (view->sentence->hypotheses)
         return view->sentence->count;
     return search->strategy == &search_sample ? search->n_best : 1;
@@ -399,7 +399,7 @@ static size_t least_hypotheses(const struct sentence_view *view) {
 /* The best hypothesis comes first and repeats the sentence's object. */
 static void put_hypotheses(const struct sentence_view *view, const char *key) {
     const struct sentence *sentence = view->sentence;
-    if (view->inner || view->request->search.n_best <= 1)
+    if (view->inner || view->request->parameters.search.n_best <= 1)
         return;
     writer_begin_array(view->out, key);
     for (size_t h = 0; h < least_hypotheses(view) && !is_over(view->request, view->out); h++) {
@@ -437,7 +437,7 @@ static const struct member {
 static void put_members(const struct sentence_view *view) {
     for (size_t i = 0; i < sizeof all_members / sizeof *all_members; i++) {
         const struct member *member = &all_members[i];
-        if (!member->parts || member->parts & view->request->include)
+        if (!member->parts || member->parts & view->request->wanted.include)
             member->put(view, member->name);
     }
 }

@@ -317,8 +317,8 @@ static int choose_models(const struct service *service, struct api_form *form, s
     for (size_t i = 1; !detects && i < count; i++)
         form->texts[i] = form->texts[0];
     request->model = form->texts[0].second ? form->texts[0].second : form->texts[0].model;
-    request->language = form->texts[0].second ? NULL : form->texts[0].language;
-    request->variant =
+    request->parameters.language = form->texts[0].second ? NULL : form->texts[0].language;
+    request->parameters.variant =
         form->texts[0].second ? form->texts[0].second_variant : form->texts[0].variant;
     return 0;
 }
@@ -521,9 +521,9 @@ static int read_markup(const struct api_form *form, struct request *request, str
     if (!text && form->include & INCLUDE_HEADS)
         return reply_refuse(reply, "include", "include must not contain heads when format is %s",
                             form->format);
-    if (text && (request->verbatim || form->attention || form->translation || form->stream ||
-                 form->prefix[0] || form->force_attention || form->include & INCLUDE_HEADS ||
-                 !may_be_marked(request)))
+    if (text && (request->parameters.verbatim || form->attention || form->translation ||
+                 form->stream || form->prefix[0] || form->force_attention ||
+                 form->include & INCLUDE_HEADS || !may_be_marked(request)))
         return 0;
 
     /* each text is an item */
@@ -563,7 +563,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
     if (plan_cut(plan, request) != 0)
         return reply_fail_memory(reply);
     request->plan = plan;
-    request->aligns = true;
+    request->wanted.aligns = true;
     return 0;
 }
 
@@ -639,7 +639,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
 
     struct arena *arena = &request->arena;
     request->texts = form.texts;
-    request->characters = 0; /* a request that waited for its model is read again */
+    request->account.characters = 0; /* a request that waited for its model is read again */
     for (size_t i = 0; i < count; i++) {
         const json_t *source = item(form.text, i),
                      *target = form.translation ? item(form.translation, i) : NULL;
@@ -649,33 +649,34 @@ static void native_start(const struct dialect *dialect, const struct service *se
         text->target_length = json_string_length(target);
         text->target =
             target ? arena_copy(arena, json_string_value(target), text->target_length) : NULL;
-        request->characters += utf8_count(json_string_value(source), text->source_length);
+        request->account.characters += utf8_count(json_string_value(source), text->source_length);
     }
-    request->prefix_length = strlen(form.prefix);
-    request->prefix = arena_copy(arena, form.prefix, request->prefix_length);
+    request->parameters.prefix_length = strlen(form.prefix);
+    request->parameters.prefix = arena_copy(arena, form.prefix, request->parameters.prefix_length);
     if (arena_failed(arena)) {
         reply_fail_memory(reply);
         return;
     }
     request->text_count = count;
 
-    request->include = form.include;
-    request->digits = (int)form.digits;
-    request->links = form.links;
-    request->aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS |
-                                       INCLUDE_QUALITY)) != 0;
-    request->replace_unknowns = form.replace_unknowns;
-    request->verbatim = request->verbatim || form.verbatim;
-    request->streamed = form.stream;
-    request->warns = form.warns;
+    request->wanted.include = form.include;
+    request->wanted.digits = (int)form.digits;
+    request->wanted.links = form.links;
+    request->wanted.aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT |
+                                              INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
+    request->parameters.replace_unknowns = form.replace_unknowns;
+    request->parameters.verbatim = request->parameters.verbatim || form.verbatim;
+    request->wanted.streamed = form.stream;
+    request->wanted.warns = form.warns;
     request->keeps = true;
     request->target_name = "translation";
-    request->split = form.split_given ? form.split : !form.translation;
-    request->search = form.search;
-    request->search.max_steps = service->options.max_steps;
-    request->search.report.alternatives = (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
-    request->search.report.tree = (form.include & INCLUDE_BEAM) != 0;
-    request->search.max_rows = service->options.rows;
+    request->parameters.split = form.split_given ? form.split : !form.translation;
+    request->parameters.search = form.search;
+    request->parameters.search.max_steps = service->options.max_steps;
+    request->parameters.search.report.alternatives =
+        (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
+    request->parameters.search.report.tree = (form.include & INCLUDE_BEAM) != 0;
+    request->parameters.search.max_rows = service->options.rows;
     if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
         !recall_answer(service, dialect->name, root, request, reply))
         decode_prepare(service, "text", request, reply);
@@ -692,19 +693,20 @@ static void native_finish(const struct service *service, struct request *request
                                    : NULL; /* set for two models */
     struct writer w = answer_begin(service);
     writer_begin_object(&w, NULL);
-    bool many = request->language &&
-                request->variant; /* the reply has the request's languages, not the model's */
+    bool many =
+        request->parameters.language &&
+        request->parameters.variant; /* the reply has the request's languages, not the model's */
     writer_strings(&w, "model", info->name, "source",
                    first  ? first->model->info.source
-                   : many ? request->language
+                   : many ? request->parameters.language
                           : info->source,
-                   "target", many ? request->variant : info->target, NULL);
+                   "target", many ? request->parameters.variant : info->target, NULL);
     if (first)
         answer_put_pivot(first, &w);
-    if (request->variant && !many)
-        writer_string(&w, "variant", request->variant);
-    if (request->search.strategy == &search_sample)
-        writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
+    if (request->parameters.variant && !many)
+        writer_string(&w, "variant", request->parameters.variant);
+    if (request->parameters.search.strategy == &search_sample)
+        writer_integer(&w, "seed", (int64_t)request->parameters.search.sampling.seed);
     writer_begin_array(&w, kind_of(reply->dialect) == API_ATTENTION ? "results" : "translations");
     const struct plan *plan = request->plan;
     for (size_t i = 0, count = plan ? plan->count : request->text_count;

@@ -179,7 +179,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     }
     plan->markup = order->markup;
     plan->aligned = order->aligned;
-    plan->verbatim = request->verbatim;
+    plan->verbatim = request->parameters.verbatim;
     plan->alternatives = order->alternatives < service->options.rows ? order->alternatives
                                                                      : service->options.rows - 1;
     plan->order = order;
@@ -192,7 +192,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     if (order->glossary &&
         request->model) { /* the first model translates everything from one source to one target */
-        request->variant = plan->items[0].chosen.variant;
+        request->parameters.variant = plan->items[0].chosen.variant;
         if (order->glossary_count > 1)
             root = NULL; /* the cache's question has the number of one */
         if (phrases_use_glossaries(service, order, request, reply) != 0)
@@ -201,7 +201,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) ||
         !request->model)
         return;
-    request->characters = reason.characters;
+    request->account.characters = reason.characters;
     plan_search(plan, service->options.rows, request);
     if (!root || !recall_answer(service, dialect->name, root, request, reply))
         decode_prepare(service, order->text_name, request, reply);

@@ -57,7 +57,7 @@ int phrases_read_protect(const json_t *value, struct request *request, struct re
         lexicon_init(&protection->strings, entries, strings, arena, NULL) != 0)
         return reply_fail_memory(reply);
     protection->patterns = patterns;
-    request->protection = protection;
+    request->parameters.protection = protection;
     return 0;
 }
 
@@ -94,8 +94,8 @@ int phrases_use_glossary(const struct service *service, const char *asked, struc
     const struct translator_info *info = &request->model->info;
     char target[VARIANT_CODE_BYTES];
     snprintf(target, sizeof target, "%s", info->target);
-    if (request->variant)
-        variant_code(request->variant, target);
+    if (request->parameters.variant)
+        variant_code(request->parameters.variant, target);
     const struct wanted wanted = {asked, phrases_owner(request), info->source, target};
     struct glossary_list list;
     if (glossaries_all(service->glossaries, &list, NULL) != 0)
@@ -105,7 +105,7 @@ int phrases_use_glossary(const struct service *service, const char *asked, struc
     if (!found)
         found = find_glossary(&list, &wanted, LANGUAGE_FAR - 1);
     bool other_pair = !found && find_glossary(&list, &wanted, LANGUAGE_FAR);
-    request->kept = found ? kept_glossary_acquire(found) : NULL;
+    request->parameters.kept = found ? kept_glossary_acquire(found) : NULL;
     glossaries_list_done(&list);
     if (!found) {
         char message[REPLY_MESSAGE_BYTES];
@@ -115,7 +115,8 @@ int phrases_use_glossary(const struct service *service, const char *asked, struc
                    ? reply->dialect->lacks_glossary(other_pair, asked, message, reply)
                    : reply_fail(reply, STATUS_INVALID, "glossary", "%s", message);
     }
-    glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
+    glossary_init(&request->parameters.glossary, &request->parameters.kept->lexicon,
+                  &request->arena);
     return 0;
 }
 
@@ -161,7 +162,7 @@ static int join_glossaries(struct kept_glossary *const *all, size_t count, struc
             joined[kept++] = *sorted[i];
     if (lexicon_init(lexicon, joined, kept, arena, NULL) != 0)
         return reply_fail_memory(reply);
-    glossary_init(&request->glossary, lexicon, arena);
+    glossary_init(&request->parameters.glossary, lexicon, arena);
     return 0;
 }
 
@@ -175,8 +176,8 @@ int phrases_use_glossaries(const struct service *service, const struct order *or
     for (; result == 0 && count < order->glossary_count; count += result == 0) {
         result = phrases_use_glossary(service, order->glossaries[count], request, reply);
         if (result == 0)
-            found[count] = request->kept;
-        request->kept = NULL;
+            found[count] = request->parameters.kept;
+        request->parameters.kept = NULL;
     }
     if (result == 0)
         result = join_glossaries(found, count, request, reply);
@@ -235,6 +236,6 @@ int phrases_read_glossary(const struct service *service, json_t *value, struct r
     }
     if (arena_failed(arena) || lexicon_init(lexicon, entries, count, arena, NULL) != 0)
         return reply_fail_memory(reply);
-    glossary_init(&request->glossary, lexicon, arena);
+    glossary_init(&request->parameters.glossary, lexicon, arena);
     return 0;
 }

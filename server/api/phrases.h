@@ -6,18 +6,20 @@
 #include <jansson.h>
 
 /* Finds the kept glossary of this name or id for the languages of the request's model, and sets
- * request->glossary and kept. -1: the request may use no such glossary; the reply is set. */
+ * request->parameters.glossary and kept. -1: the request may use no such glossary; the reply is
+ * set. */
 int phrases_use_glossary(const struct service *service, const char *asked, struct request *request,
                          struct reply *reply);
 struct order;
 /* The same for the glossary, or the glossaries, of an order. */
 int phrases_use_glossaries(const struct service *service, const struct order *order,
                            struct request *request, struct reply *reply);
-/* Sets request->protection from protect. -1: the reply is set. */
+/* Sets request->parameters.protection from protect. -1: the reply is set. */
 int phrases_read_protect(const json_t *value, struct request *request, struct reply *reply);
 /* Returns the owner of glossaries that this request makes (struct glossary_about). */
 const char *phrases_owner(const struct request *request);
-/* Sets request->glossary from glossary, once the request has its model. -1: the reply is set. */
+/* Sets request->parameters.glossary from glossary, once the request has its model. -1: the reply is
+ * set. */
 int phrases_read_glossary(const struct service *service, json_t *value, struct request *request,
                           struct reply *reply);
 

@@ -420,15 +420,15 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 }
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
-    struct search_options *search = &request->search;
+    struct search_options *search = &request->parameters.search;
     size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
-    request->split = !plan->order->whole;
-    request->warns = !plan->order->unwarned;
-    request->replace_unknowns = true;
+    request->parameters.split = !plan->order->whole;
+    request->wanted.warns = !plan->order->unwarned;
+    request->parameters.replace_unknowns = true;
     request->keeps = plan->aligned || (plan->alternatives > 0 && !plan->markup);
-    request->aligns = plan->markup || plan->aligned;
+    request->wanted.aligns = plan->markup || plan->aligned;
     for (size_t i = 0; i < plan->count; i++)
-        request->aligns |= plan->items[i].marked || plan->items[i].tagged;
+        request->wanted.aligns |= plan->items[i].marked || plan->items[i].tagged;
     *search = parameters_default();
     search->max_rows = rows;
     parameters_settle(search, &request->model->info, most);

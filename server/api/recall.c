@@ -44,8 +44,10 @@ static struct question question_of(const struct request *request) {
 bool recall_answer(const struct service *service, const char *dialect, const json_t *root,
                    struct request *request, struct reply *reply) {
     /* the cache omits answers that are random, timed or streamed */
-    bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
-    if (!service->cache || random || request->streamed || request->include & INCLUDE_TIMING ||
+    bool random =
+        request->parameters.search.strategy == &search_sample && !json_object_get(root, "seed");
+    if (!service->cache || random || request->wanted.streamed ||
+        request->wanted.include & INCLUDE_TIMING ||
         request->question) /* the request was looked up before it waited for its model */
         return false;
     json_t *copy = json_deep_copy(root);
@@ -57,7 +59,7 @@ bool recall_answer(const struct service *service, const char *dialect, const jso
     bool lacked =
         value_lacked_memory(); /* a part may be missing, which would make a different question */
     const char *models = request->key ? request->key->models : "";
-    size_t glossary = request->kept ? request->kept->number : 0;
+    size_t glossary = request->parameters.kept ? request->parameters.kept->number : 0;
     if (lacked || !text || asprintf(&whole, "%s %s %zu %s", dialect, models, glossary, text) < 0)
         whole = NULL;
     request->question = whole ? arena_copy(&request->arena, whole, strlen(whole)) : NULL;

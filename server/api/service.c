@@ -239,9 +239,9 @@ void service_reload_start(const struct service *service, const struct call *call
         return;
     model_set_release(request->models); /* a reload waits for requests that keep an earlier set */
     request->models = NULL;
-    request->reload = arena_zalloc(&request->arena, 1, sizeof *request->reload);
-    if (request->reload)
-        *request->reload = (struct reload){.finish = finish_reload, .owner = request};
+    request->waits.reload = arena_zalloc(&request->arena, 1, sizeof *request->waits.reload);
+    if (request->waits.reload)
+        *request->waits.reload = (struct reload){.finish = finish_reload, .owner = request};
     else
         reply_fail_memory(reply);
 }
@@ -250,7 +250,7 @@ void service_reload_start(const struct service *service, const struct call *call
 void service_reload_finish(const struct service *service, struct request *request,
                            struct reply *reply) {
     (void)service;
-    const struct reload *reload = request->reload;
+    const struct reload *reload = request->waits.reload;
     if (reload->generation > 0)
         reply_status(reply, "reloaded", NULL, reload->generation);
     else if (reload->error.code != ERROR_NONE)

@@ -24,7 +24,7 @@ enum {
  * it is prepared again. */
 static void finish_fetch(struct fetch_wait *wait) {
     struct request *request = wait->owner;
-    request->fetch = NULL;
+    request->waits.fetch = NULL;
     model_set_release(request->models);
     request->models = NULL;
     request->finish(request);
@@ -67,10 +67,10 @@ static bool fetch(const struct service *service, const char *source, const char 
         reply->retry_after_s = RETRY_S;
         return true;
     }
-    struct fetch_wait *wait = request->fetch = arena_zalloc(&request->arena, 1, sizeof *wait);
+    struct fetch_wait *wait = request->waits.fetch = arena_zalloc(&request->arena, 1, sizeof *wait);
     if (wait) {
         *wait = (struct fetch_wait){.deadline_us = until_us,
-                                    .cancelled = &request->cancelled,
+                                    .cancelled = &request->cancellation.flag,
                                     .finish = finish_fetch,
                                     .owner = request};
         strcpy(wait->pair, pair);
@@ -162,7 +162,7 @@ static void finish_wait(struct model_wait *wait) {
     struct request *request = wait->owner;
     find_held(request, wait->model)->loaded = wait->loaded;
     if (wait->error.code == ERROR_NONE)
-        request->wait = NULL;
+        request->waits.model = NULL;
     request->finish(request);
 }
 
@@ -177,7 +177,8 @@ static void fail_model(const struct service *service, const struct served_model 
 }
 
 bool wait_is_needed(const struct request *request) {
-    return request->fetch || (request->wait && request->wait->error.code == ERROR_NONE);
+    return request->waits.fetch ||
+           (request->waits.model && request->waits.model->error.code == ERROR_NONE);
 }
 
 /* Returns true if the request holds the model in memory. Otherwise sets the reply or makes the
@@ -209,23 +210,23 @@ static bool has_model(const struct service *service, struct served_model *model,
     size_t held_bytes = 0;
     for (const struct held_model *other = request->held; other; other = other->next)
         held_bytes += other->loaded ? other->loaded->bytes : 0;
-    request->wait = arena_zalloc(&request->arena, 1, sizeof *request->wait);
-    if (request->wait)
-        *request->wait = (struct model_wait){.model = model,
-                                             .deadline_us = request->deadline_us,
-                                             .room_us = request->deadline_us - ANSWER_US,
-                                             .held_bytes = held_bytes,
-                                             .cancelled = &request->cancelled,
-                                             .finish = finish_wait,
-                                             .owner = request};
+    request->waits.model = arena_zalloc(&request->arena, 1, sizeof *request->waits.model);
+    if (request->waits.model)
+        *request->waits.model = (struct model_wait){.model = model,
+                                                    .deadline_us = request->deadline_us,
+                                                    .room_us = request->deadline_us - ANSWER_US,
+                                                    .held_bytes = held_bytes,
+                                                    .cancelled = &request->cancellation.flag,
+                                                    .finish = finish_wait,
+                                                    .owner = request};
     else
         reply_fail_memory(reply);
     return false;
 }
 
 bool wait_has_models(const struct service *service, struct request *request, struct reply *reply) {
-    if (request->wait) { /* loading has failed with an error */
-        fail_model(service, request->wait->model, &request->wait->error, reply);
+    if (request->waits.model) { /* loading has failed with an error */
+        fail_model(service, request->waits.model->model, &request->waits.model->error, reply);
         return false;
     }
     if (!request->loaded) {
@@ -246,10 +247,10 @@ bool wait_has_models(const struct service *service, struct request *request, str
 }
 
 enum scheduler_verdict wait_submit(const struct service *service, struct request *request) {
-    if (request->fetch)
-        return fetcher_await(service->fetcher, request->fetch) ? SCHEDULER_ACCEPTED
-                                                               : SCHEDULER_FULL;
-    if (catalog_await(service->catalog, request->wait)) /* the request may have been freed */
+    if (request->waits.fetch)
+        return fetcher_await(service->fetcher, request->waits.fetch) ? SCHEDULER_ACCEPTED
+                                                                     : SCHEDULER_FULL;
+    if (catalog_await(service->catalog, request->waits.model)) /* the request may have been freed */
         return SCHEDULER_ACCEPTED;
     return service_state(service) == SERVICE_DRAINING ? SCHEDULER_CLOSED : SCHEDULER_FULL;
 }

@@ -307,8 +307,8 @@ static int check_text(const struct request *request, const struct text *text, bo
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
             warn_of_differences(text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
-    return request->warns ? warn_of_doubt(text, named, arena, warnings)
-                          : 0; /* "warnings": false disables it */
+    return request->wanted.warns ? warn_of_doubt(text, named, arena, warnings)
+                                 : 0; /* "warnings": false disables it */
 }
 
 /* Warns if the whole text and its translation differ in their signs although no sentence does, or
@@ -320,13 +320,14 @@ static int warn_of_whole(const struct request *request, const struct text *text,
                               *writer = text->second ? text->second : reader;
     const char *variant = text->second    ? text->second_variant
                           : text->variant ? text->variant
-                                          : request->variant;
-    const char *language = text->language ? text->language : request->language;
+                                          : request->parameters.variant;
+    const char *language = text->language ? text->language : request->parameters.language;
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY |
                      1u << WARNING_UNTRANSLATED;
-    if (warnings->codes & known || request->verbatim || request->glossary.lexicon ||
-        !request->warns || !reader || !pair_translates(&reader->info))
+    if (warnings->codes & known || request->parameters.verbatim ||
+        request->parameters.glossary.lexicon || !request->wanted.warns || !reader ||
+        !pair_translates(&reader->info))
         return 0;
     if (!lists ||
         correction_check_whole(language ? language : reader->info.source,

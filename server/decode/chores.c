@@ -67,7 +67,7 @@ static void list_insert(const struct chores *chores, struct chore **list, struct
     struct chore **link = list;
     chore->turn = chores->turn + 1;
     for (const struct chore *other = *list; other; other = other->next) {
-        if (other->request->client == chore->request->client)
+        if (other->request->account.client == chore->request->account.client)
             chore->turn = other->turn + 1;
     }
     while (*link && (*link)->turn <= chore->turn)
@@ -91,7 +91,7 @@ static bool may_begin(const struct chores *chores, const struct chore *chore) {
         bool alike = place->taken && place->waits == chore->waits &&
                      (place->large == chore->large || chore->waits);
         all += alike;
-        own += alike && place->client == chore->request->client;
+        own += alike && place->client == chore->request->account.client;
     }
     if (chore->waits)
         return all < MOST_WAITING;
@@ -173,7 +173,7 @@ static void hand_over(struct chores *chores, struct chore *chore) {
         .taken = true,
         .large = chore->large,
         .waits = chore->waits,
-        .client = chore->request->client,
+        .client = chore->request->account.client,
     };
     chores->count--;
     chores->bytes -= chore->bytes;
@@ -298,7 +298,7 @@ static size_t find_excess(const struct chores *chores, const struct chore *chore
     bool has_some = false;
     for (size_t i = 0; i < 2; i++) {
         for (const struct chore *other = lists[i]; other && !has_some; other = other->next)
-            has_some = other->request->client == chore->request->client;
+            has_some = other->request->account.client == chore->request->account.client;
     }
     size_t share = has_some ? 8 : SIZE_MAX;
     size_t most = chores->options.chores - chores->options.chores / share;

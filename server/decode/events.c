@@ -231,7 +231,7 @@ static bool send_token(struct events *events, struct event *event) {
                              .rows = feed->rows};
     if (feed->over && sentence->hypotheses) /* there may be more tokens than were noted */
         all = sentence->hypotheses[0];
-    if (feed->sent >= all.length + (all.ended && (events->request->include & INCLUDE_EOS)))
+    if (feed->sent >= all.length + (all.ended && (events->request->wanted.include & INCLUDE_EOS)))
         return false;
     event->added = "";
     if (feed->sent == all.length)

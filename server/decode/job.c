@@ -41,21 +41,22 @@ static int prepare_given(const struct request *request, const struct text *text,
         if (sentence_force(sentence, text->target, text->target_length, err) != 0)
             return -1;
     }
-    if (request->forced_count > 0) {
+    if (request->parameters.forced_count > 0) {
         if (check_single(text, "force_attention", input, err) != 0)
             return -1;
         *input = REQUEST_FORCE;
-        for (size_t i = 0; i < request->forced_count; i++) {
-            const struct forced_step *forced = &request->forced[i];
+        for (size_t i = 0; i < request->parameters.forced_count; i++) {
+            const struct forced_step *forced = &request->parameters.forced[i];
             if (sentence_attend(sentence, forced->step, forced->weights, forced->count, err) != 0)
                 return -1;
         }
     }
     *input = REQUEST_PREFIX;
-    if (request->prefix_length > 0 &&
-        sentence_begin_with(sentence, request->prefix, request->prefix_length, err) != 0)
+    if (request->parameters.prefix_length > 0 &&
+        sentence_begin_with(sentence, request->parameters.prefix, request->parameters.prefix_length,
+                            err) != 0)
         return -1;
-    if (!(request->include & INCLUDE_HEADS))
+    if (!(request->wanted.include & INCLUDE_HEADS))
         return 0;
 
     struct search_options *options = &sentence->options;
@@ -82,8 +83,9 @@ static int prepare_given(const struct request *request, const struct text *text,
 /* Returns the options of one text. The first of two models searches for one translation with its
  * own defaults. A given target sets the strategy before the source is read, since the source is
  * then read unchanged. */
-static struct search_options options_of(const struct request *request, const struct text *text) {
-    struct search_options options = request->search;
+static struct search_options options_of(const struct request_parameters *parameters,
+                                        const struct text *text) {
+    struct search_options options = parameters->search;
     if (text->second) {
         size_t most = options.max_rows, beam = options.beam_size;
         bool greedy = options.strategy == &search_greedy;
@@ -99,30 +101,14 @@ static struct search_options options_of(const struct request *request, const str
 }
 
 /* Chooses the languages of a sentence that was just made. */
-static int choose_languages(const struct request *request, const struct text *text,
+static int choose_languages(const struct request_parameters *parameters, const struct text *text,
                             struct sentence *sentence, struct error *err) {
-    const char *variant = text->model ? text->variant : request->variant;
-    const char *language = text->model ? text->language : request->language;
+    const char *variant = text->model ? text->variant : parameters->variant;
+    const char *language = text->model ? text->language : parameters->language;
     if (!variant)
         return 0;
     return language ? sentence_choose_languages(sentence, language, variant, err)
                     : sentence_choose_variant(sentence, variant, err);
-}
-
-/* Finds the opaque runs of a text, which is then ready to be read. */
-static int hold_text(struct request *request, const struct text *text,
-                     const struct translator *reader, struct guard *guard, struct arena *arena,
-                     struct translator_text *read, enum request_input *input, struct error *err) {
-    *read = (struct translator_text){.text = text->source,
-                                     .length = text->source_length,
-                                     .split = request->split,
-                                     .verbatim = request->verbatim};
-    *input = REQUEST_PROTECT;
-    if (check_time(request, err) != 0 ||
-        request_hold(request, reader, guard, read, arena, err) != 0)
-        return -1;
-    *input = REQUEST_TEXT;
-    return 0;
 }
 
 /* ---- jobs ---- */
@@ -143,13 +129,13 @@ static void job_measure(struct job *job, const struct sentence *sentence) {
 /* Each job of a request samples independently, because its number selects the random stream. */
 static void job_set(struct job *job, struct sentence *sentence) {
     struct request *request = job->request;
-    sentence->cancelled = &request->cancelled;
-    sentence->replace_unknowns = request->replace_unknowns;
+    sentence->cancelled = &request->cancellation.flag;
+    sentence->replace_unknowns = request->parameters.replace_unknowns;
     /* signs are mended by the alignment: whether the answer has it must not change the text */
-    sentence->wants_alignment = request->aligns || sentence->check;
+    sentence->wants_alignment = request->wanted.aligns || sentence->check;
     sentence->owner = job;
     sentence->options.sampling.stream =
-        (uint64_t)request->number << 32 | (uint64_t)(job - request->jobs);
+        (uint64_t)request->parameters.number << 32 | (uint64_t)(job - request->jobs);
     job->sentence = sentence;
     job_measure(job, sentence);
 }
@@ -161,8 +147,8 @@ static const struct loaded_model *first_model(const struct request *request,
 
 /* ---- the list of jobs ----
  *
- * If only a part of the jobs waits in the scheduler at once (request.window), each sentence is made
- * twice: to be measured, and when a worker takes its job. Otherwise it stays. */
+ * If only a part of the jobs waits in the scheduler at once (request.queued.window), each sentence
+ * is made twice: to be measured, and when a worker takes its job. Otherwise it stays. */
 
 enum { LISTING_BUCKETS = 1024, LISTING_NONE = -1, ARENA_BLOCK_BYTES = 16 * 1024 };
 
@@ -185,13 +171,16 @@ struct listing {
     bool shares;                      /* equal sentences have equal translations */
     int32_t buckets[LISTING_BUCKETS]; /* the last job of each */
     struct arena arena;               /* holds the lists, which move as they grow */
+    struct guard guard;               /* finds the runs that are kept */
+    struct arena scratch;             /* of one text */
 };
 
 /* Returns true if the client gives parts of the text's translation, or looks into it: these concern
  * its only or its first sentence. */
 static bool has_given(const struct request *request, const struct text *text) {
-    return !text->second && (text->target || request->forced_count > 0 ||
-                             request->prefix_length > 0 || request->include & INCLUDE_HEADS);
+    return !text->second &&
+           (text->target || request->parameters.forced_count > 0 ||
+            request->parameters.prefix_length > 0 || request->wanted.include & INCLUDE_HEADS);
 }
 
 /* Equal sentences have equal translations unless they are drawn at random, a part of one is given,
@@ -199,8 +188,9 @@ static bool has_given(const struct request *request, const struct text *text) {
  * those of a table do, then takes less time, and a small archive of long repetitions does not
  * become much work. A stream shows the tokens of each sentence while it is decoded. */
 static bool shares_sentences(const struct request *request) {
-    bool shares = request->search.strategy != &search_sample && !request->glossary.lexicon &&
-                  !(request->streamed && request->keeps);
+    bool shares = request->parameters.search.strategy != &search_sample &&
+                  !request->parameters.glossary.lexicon &&
+                  !(request->wanted.streamed && request->keeps);
     for (size_t i = 0; shares && i < request->text_count; i++)
         shares = !has_given(request, &request->texts[i]);
     return shares;
@@ -280,7 +270,8 @@ static int settle_job(const struct listing *listing, struct job *job, struct sen
                       struct error *err) {
     struct request *request = listing->request;
     *listing->input = REQUEST_GLOSSARY;
-    if (check_time(request, err) != 0 || glossary_constrain(sentence, &request->glossary, err) != 0)
+    if (check_time(request, err) != 0 ||
+        glossary_constrain(sentence, &request->parameters.glossary, err) != 0)
         return -1;
     *listing->input = REQUEST_TEXT;
     job_measure(job, sentence);
@@ -312,7 +303,7 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
                       .model = first_model(request, text),
                       .text = text,
                       .source = sentence->source};
-    if (choose_languages(request, text, sentence, err) != 0 ||
+    if (choose_languages(&request->parameters, text, sentence, err) != 0 ||
         (!given && settle_job(listing, &job, sentence, err) != 0))
         return -1;
     job.runs = copy_runs(sentence, &request->arena);
@@ -323,7 +314,7 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
     listing->jobs = jobs;
     if (listing->shares && note_twin(listing, &job, &twin, err) != 0)
         return -1;
-    bool stays = given || (request->window == 0 && !twin);
+    bool stays = given || (request->queued.window == 0 && !twin);
     if (stays && !(job.sentence = malloc(sizeof *job.sentence)))
         return error_memory(err);
     if (stays) {
@@ -355,19 +346,35 @@ static void link_twins(struct request *request, const struct listed *listed) {
     }
 }
 
+/* Finds the opaque runs of a text, which is then ready to be read. */
+static int hold_text(struct listing *listing, const struct translator *reader,
+                     struct translator_text *read, struct error *err) {
+    struct request *request = listing->request;
+    const struct text *text = listing->text;
+    *read = (struct translator_text){.text = text->source,
+                                     .length = text->source_length,
+                                     .split = request->parameters.split,
+                                     .verbatim = request->parameters.verbatim};
+    *listing->input = REQUEST_PROTECT;
+    if (check_time(request, err) != 0 || request_hold(&request->parameters, reader, &listing->guard,
+                                                      read, &listing->scratch, err) != 0)
+        return -1;
+    *listing->input = REQUEST_TEXT;
+    return 0;
+}
+
 /* Lists the jobs of a text. */
-static int list_text(struct listing *listing, struct text *text, struct guard *guard,
-                     struct arena *scratch, struct error *err) {
+static int list_text(struct listing *listing, struct text *text, struct error *err) {
     struct request *request = listing->request;
     const struct sentence_taker taker = {list_sentence, listing};
     const struct translator *reader = first_model(request, text)->translator;
-    const struct search_options options = options_of(request, text);
+    const struct search_options options = options_of(&request->parameters, text);
     struct translator_text read;
     size_t first = listing->count;
     listing->text = text;
     text->count = 0;
-    if (hold_text(request, text, reader, guard, scratch, &read, listing->input, err) != 0 ||
-        sentence_read_text(reader, &read, &options, &taker, scratch, err) != 0)
+    if (hold_text(listing, reader, &read, err) != 0 ||
+        sentence_read_text(reader, &read, &options, &taker, &listing->scratch, err) != 0)
         return -1;
     if (text->count == 0 || !has_given(request, text))
         return 0;
@@ -384,7 +391,7 @@ static int take_list(const struct listing *listing, struct error *err) {
     struct request *request = listing->request;
     struct job *jobs = arena_alloc(&request->arena, listing->count, sizeof *jobs);
     size_t first = 0;
-    request->failure = arena_zalloc(&request->arena, 1, sizeof *request->failure);
+    request->failure.first = arena_zalloc(&request->arena, 1, sizeof *request->failure.first);
     for (size_t i = 0; request->keeps && i < request->text_count; i++)
         request->texts[i].sentences =
             arena_zalloc(&request->arena, request->texts[i].count, sizeof(struct sentence));
@@ -410,20 +417,18 @@ int job_list(struct request *request, enum request_input *input, struct error *e
         .request = request, .input = input, .shares = shares_sentences(request)};
     for (size_t i = 0; i < LISTING_BUCKETS; i++)
         listing.buckets[i] = LISTING_NONE;
-    struct arena scratch;
-    struct guard guard;
     arena_init(&listing.arena, ARENA_BLOCK_BYTES);
-    arena_init(&scratch, ARENA_BLOCK_BYTES);
+    arena_init(&listing.scratch, ARENA_BLOCK_BYTES);
     arena_limit(&listing.arena, request->arena.budget);
-    arena_limit(&scratch, request->arena.budget);
+    arena_limit(&listing.scratch, request->arena.budget);
     *input = REQUEST_PROTECT;
-    int result = guard_open(&guard, request->protection, err);
+    int result = guard_open(&listing.guard, request->parameters.protection, err);
     for (size_t i = 0; result == 0 && i < request->text_count; i++) {
-        result = list_text(&listing, &request->texts[i], &guard, &scratch, err);
-        arena_reset(&scratch);
+        result = list_text(&listing, &request->texts[i], err);
+        arena_reset(&listing.scratch);
     }
-    guard_done(&guard);
-    arena_done(&scratch);
+    guard_done(&listing.guard);
+    arena_done(&listing.scratch);
     if (result == 0)
         result = take_list(&listing, err);
     for (size_t i = 0; result != 0 && i < listing.count; i++)
@@ -437,16 +442,16 @@ int job_list(struct request *request, enum request_input *input, struct error *e
 int job_open(struct job *job) {
     struct request *request = job->request;
     const struct text *text = job->text;
-    if (atomic_load(&request->failed))
+    if (atomic_load(&request->failure.any))
         return -1;
     if (job->sentence)
         return 0;
     struct error error = {0};
-    struct search_options options = options_of(request, text);
+    struct search_options options = options_of(&request->parameters, text);
     const struct translator_text read = {.text = text->source,
                                          .length = text->source_length,
                                          .held = job->runs,
-                                         .verbatim = request->verbatim};
+                                         .verbatim = request->parameters.verbatim};
     struct sentence *sentence = malloc(sizeof *sentence);
     if (!sentence) {
         error_memory(&error);
@@ -454,8 +459,8 @@ int job_open(struct job *job) {
                                       sentence, &error) == 0) {
         /* workers may share the glossary, since all of its phrases were found when the sentences
          * were measured */
-        if (choose_languages(request, text, sentence, &error) == 0 &&
-            glossary_constrain(sentence, &request->glossary, &error) == 0) {
+        if (choose_languages(&request->parameters, text, sentence, &error) == 0 &&
+            glossary_constrain(sentence, &request->parameters.glossary, &error) == 0) {
             job_set(job, sentence);
             return 0;
         }
@@ -505,7 +510,7 @@ bool job_continues(struct job *job) {
         correction_choose(job->sentence, job->retry);
         job->retry = NULL;
     } else if (request_reason(job->request) == CANCEL_NONE) {
-        job->retry = correction_try_again(job->sentence, job->request->glossary.lexicon);
+        job->retry = correction_try_again(job->sentence, job->request->parameters.glossary.lexicon);
     }
     if (job->retry) {
         job_measure(job, job->retry);
@@ -528,8 +533,9 @@ static void count_end(struct job *job) {
     struct request *request = job->request;
     if (request->progress)
         request->progress(job);
-    size_t bytes = request->least_bytes ? request->least_bytes(job) : 0;
-    if (bytes > 0 && atomic_fetch_add(&request->bytes, bytes) + bytes > request->most_bytes)
+    struct request_limit *limit = &request->limit;
+    size_t bytes = limit->least_bytes ? limit->least_bytes(job) : 0;
+    if (bytes > 0 && atomic_fetch_add(&limit->bytes, bytes) + bytes > limit->most_bytes)
         request_cancel(request, CANCEL_LENGTH);
     size_t before = atomic_fetch_sub(&request->pending, 1);
     assert(before > 0);

@@ -131,7 +131,7 @@ static int judge_glossary(const struct request *request, const struct text *text
                           const struct sentence *sentence, struct arena *arena,
                           struct check_lists *out) {
     enum { BEYOND = 1024 }; /* bytes of the following sentences that are read */
-    const struct lexicon *lexicon = request->glossary.lexicon;
+    const struct lexicon *lexicon = request->parameters.glossary.lexicon;
     const struct glossary_entry *entry;
     struct rendering rendering = {0};
     struct span span;
@@ -188,8 +188,8 @@ int judgement_make(const struct request *request, const struct text *text,
             return -1;
     }
     /* a given translation and text that was returned unchanged are not the model's own output */
-    if (request->warns && !sentence->given && !sentence->verbatim && !sentence->untranslated &&
-        strcmp(writer->task, "translation") == 0 &&
+    if (request->wanted.warns && !sentence->given && !sentence->verbatim &&
+        !sentence->untranslated && strcmp(writer->task, "translation") == 0 &&
         rendering_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
     if (judge_differences(sentence, first, arena, out) != 0)

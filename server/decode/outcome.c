@@ -79,9 +79,9 @@ static struct outcome *make(struct request *request, const struct text *text,
     for (size_t check = 0; check < CHECKS; check++)
         bytes += strings_bytes(judged->lists[check].source, judged->lists[check].source_count) +
                  strings_bytes(judged->lists[check].target, judged->lists[check].target_count);
-    pthread_mutex_lock(&request->keeping);
-    struct outcome *outcome = arena_alloc(&request->outcomes, bytes, 1);
-    pthread_mutex_unlock(&request->keeping);
+    pthread_mutex_lock(&request->outcomes.lock);
+    struct outcome *outcome = arena_alloc(&request->outcomes.arena, bytes, 1);
+    pthread_mutex_unlock(&request->outcomes.lock);
     if (!outcome)
         return NULL;
     *outcome = (struct outcome){.score = best->score,
@@ -140,7 +140,7 @@ void outcome_take(struct job *job) {
         return;
     if (sentence->error) {
         request_fail(request, sentence->error);
-    } else if (!sentence->dropped && !atomic_load(&request->failed)) {
+    } else if (!sentence->dropped && !atomic_load(&request->failure.any)) {
         struct arena scratch;
         struct sentence composed;
         struct judgement judged;

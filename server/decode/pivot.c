@@ -16,18 +16,18 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
     struct sentence *made = NULL;
     size_t count = 0;
     glossary_init(&glossary, NULL, arena);
-    int result = guard_open(&guard, request->protection, err);
+    int result = guard_open(&guard, request->parameters.protection, err);
     if (result == 0)
         result = rendering_make(first, &first->hypotheses[0], arena, &written, err);
     for (size_t c = 0; result == 0 && c < 2 && count == 0; c++) {
         struct translator_text read = {.text = c == 0 ? written.text : sentence_text(first),
                                        .length = c == 0 ? strlen(written.text)
                                                         : sentence_text_length(first),
-                                       .verbatim = request->verbatim};
-        result = request_hold(request, translator, &guard, &read, arena, err);
+                                       .verbatim = request->parameters.verbatim};
+        result = request_hold(&request->parameters, translator, &guard, &read, arena, err);
         if (result == 0)
-            result = sentence_prepare_text(translator, &read, &request->search, arena, &made,
-                                           &count, err);
+            result = sentence_prepare_text(translator, &read, &request->parameters.search, arena,
+                                           &made, &count, err);
     }
     guard_done(&guard);
     if (result == 0 && count == 0)

@@ -15,14 +15,14 @@ enum { ARENA_BLOCK_BYTES = 16 * 1024, OUTCOME_BLOCK_BYTES = 256 * 1024 };
 void request_init(struct request *request) {
     memset(request, 0, sizeof *request);
     arena_init(&request->arena, ARENA_BLOCK_BYTES);
-    arena_init(&request->outcomes, OUTCOME_BLOCK_BYTES);
-    pthread_mutex_init(&request->keeping, NULL);
+    arena_init(&request->outcomes.arena, OUTCOME_BLOCK_BYTES);
+    pthread_mutex_init(&request->outcomes.lock, NULL);
     request->deadline_us = INT64_MAX;
     atomic_init(&request->pending, 0);
-    atomic_init(&request->bytes, 0);
-    atomic_init(&request->failed, false);
-    atomic_init(&request->reason, CANCEL_NONE);
-    atomic_init(&request->cancelled, false);
+    atomic_init(&request->limit.bytes, 0);
+    atomic_init(&request->failure.any, false);
+    atomic_init(&request->cancellation.reason, CANCEL_NONE);
+    atomic_init(&request->cancellation.flag, false);
 }
 
 void request_done(struct request *request) {
@@ -33,19 +33,19 @@ void request_done(struct request *request) {
     for (struct held_model *held = request->held; held; held = held->next)
         loaded_model_release(held->loaded);
     arena_done(&request->arena);
-    arena_done(&request->outcomes);
-    kept_glossary_release(request->kept);
+    arena_done(&request->outcomes.arena);
+    kept_glossary_release(request->parameters.kept);
     loaded_model_release(request->loaded);
     model_set_release(request->models);
     request->jobs = NULL;
     request->texts = NULL;
     request->text_count = 0;
-    request->failure = NULL;
+    request->failure.first = NULL;
     request->plan = NULL;
     request->question = NULL;
     request->key = NULL;
     request->held = NULL;
-    request->kept = NULL;
+    request->parameters.kept = NULL;
     request->loaded = NULL;
     request->models = NULL;
     request->model = NULL;
@@ -53,12 +53,12 @@ void request_done(struct request *request) {
 
 void request_cancel(struct request *request, enum cancel_reason reason) {
     int none = CANCEL_NONE;
-    if (atomic_compare_exchange_strong(&request->reason, &none, reason))
-        atomic_store(&request->cancelled, true);
+    if (atomic_compare_exchange_strong(&request->cancellation.reason, &none, reason))
+        atomic_store(&request->cancellation.flag, true);
 }
 
 enum cancel_reason request_reason(const struct request *request) {
-    return (enum cancel_reason)atomic_load(&request->reason);
+    return (enum cancel_reason)atomic_load(&request->cancellation.reason);
 }
 
 bool request_is_over(struct request *request) {
@@ -93,7 +93,8 @@ struct job *request_next_job(const struct request *request, size_t *at) {
 
 size_t request_window(const struct request *request) {
     size_t decoded = request->job_count - request->twins;
-    return request->window > 0 && request->window < decoded ? request->window : decoded;
+    return request->queued.window > 0 && request->queued.window < decoded ? request->queued.window
+                                                                          : decoded;
 }
 
 /* The second of two models decodes about as many tokens as the first, with the request's own
@@ -101,7 +102,7 @@ size_t request_window(const struct request *request) {
 static size_t both_work(const struct job *job) {
     bool second = job->text && job->text->second;
     return request_job_work(job) +
-           (second ? (size_t)job->tokens * search_max_rows(&job->request->search) : 0);
+           (second ? (size_t)job->tokens * search_max_rows(&job->request->parameters.search) : 0);
 }
 
 size_t request_work(const struct request *request) {
@@ -133,7 +134,7 @@ size_t request_answer_bytes(const struct request *request) {
 }
 
 size_t request_bytes(const struct request *request) {
-    size_t bytes = arena_bytes(&request->arena) + arena_bytes(&request->outcomes);
+    size_t bytes = arena_bytes(&request->arena) + arena_bytes(&request->outcomes.arena);
     for (size_t i = 0; i < request->job_count; i++) {
         const struct job *job = &request->jobs[i];
         bytes += job->sentence ? arena_bytes(&job->sentence->arena) : 0;
@@ -144,16 +145,16 @@ size_t request_bytes(const struct request *request) {
 
 /* ---- texts ---- */
 
-int request_hold(const struct request *request, const struct translator *translator,
+int request_hold(const struct request_parameters *parameters, const struct translator *translator,
                  struct guard *guard, struct translator_text *text, struct arena *arena,
                  struct error *err) {
-    if (request->protection && !sentence_holds(translator))
+    if (parameters->protection && !sentence_holds(translator))
         return error_set(err, ERROR_INPUT, "this model cannot copy text unchanged");
     return guard_find(guard, sentence_notations(translator, text->verbatim), text->text,
                       text->length, arena, &text->held, err);
 }
 
 void request_fail(struct request *request, const struct error *error) {
-    if (!atomic_exchange(&request->failed, true))
-        *request->failure = *error;
+    if (!atomic_exchange(&request->failure.any, true))
+        *request->failure.first = *error;
 }

@@ -116,94 +116,133 @@ struct held_model {
     struct held_model *next;
 };
 
-struct request {
-    struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
-    struct budget
-        budget; /* limits of the arena, while the request is read and while its answer is written */
-    const char *id;               /* for log lines and messages; the owner keeps it */
-    const struct key_holder *key; /* the holder of its API key (server/api/keys.h); in the arena;
-                                     NULL: no key was required */
-    size_t characters;            /* characters of its texts */
+/* How texts are translated. */
+struct request_parameters {
+    struct search_options search;
+    const char *language; /* of the source, for a model of many languages; NULL: the model has one
+                             pair */
+    const char *variant;  /* the variant of the model's target language, in the request's arena or
+                             owned by the model; NULL: none */
+    bool split;           /* cut texts into sentences */
+    bool replace_unknowns;
+    bool verbatim; /* show the model's own output: keep only what the client protects, check and
+                      estimate nothing */
+    const char *prefix; /* the beginning of each translation; NULL or "": any */
+    size_t prefix_length;
+    struct glossary glossary;
+    struct kept_glossary *kept; /* the owner of the entries: a reference; NULL: the request's own */
+    const struct protection *protection; /* text that is kept, besides placeholders; in the
+                                            request's arena; NULL: nothing */
+    struct forced_step *forced;          /* [forced_count] */
+    size_t forced_count;
+    uint32_t number; /* distinguishes requests that share a seed, so that each samples independently
+                      */
+};
+
+/* What the answer has. */
+struct request_wanted {
+    unsigned include;               /* enum include */
+    int digits;                     /* significant digits of written weights */
+    const struct links_kind *links; /* how the words of an answer are linked
+                                       (server/decode/outcome.h); NULL: best */
+    bool aligns;                    /* it depends on the alignment */
+    bool streamed;                  /* it is wanted piece by piece */
+    bool warns;                     /* it includes the warnings that cost time */
+};
+
+/* Whom the request is charged to, and how much. */
+struct request_account {
     uint64_t client; /* the client whose turns the jobs take (server/http/client.h); any number if
                       * there is only one client */
     enum priority priority;
+    size_t characters; /* of the texts */
+};
+
+/* How many of the jobs the scheduler has. */
+struct request_queued {
+    size_t window; /* the most jobs that wait at once, whose sentences exist only from then on, as
+                      for a document; 0: all, and each exists from the beginning */
+    size_t handed, waiting; /* under the scheduler's lock: it was given the jobs before
+                               jobs[handed]; how many of them wait */
+};
+
+/* Where outcomes are kept; workers share it. */
+struct request_outcomes {
+    struct arena arena;
+    pthread_mutex_t lock;
+};
+
+/* Why a sentence has failed, if one has: the others need not be decoded. */
+struct request_failure {
+    atomic_bool any;
+    struct error *first; /* in the request's arena; valid once all jobs have ended */
+};
+
+/* NULL, or a function that tells how many bytes a job that has ended adds to the answer at least.
+ * Past most_bytes of them the request is cancelled. */
+struct request_limit {
+    size_t (*least_bytes)(const struct job *job);
+    size_t most_bytes;
+    atomic_size_t bytes; /* of the jobs that have ended */
+};
+
+struct request_cancellation {
+    atomic_int reason; /* enum cancel_reason; the first one stays */
+    atomic_bool flag;  /* true once reason is set; the request's sentences check it */
+};
+
+/* What a request without jobs waits for; NULLs. */
+struct request_waits {
+    struct model_wait *model; /* its model is loaded */
+    struct fetch_wait *fetch; /* a model is downloaded */
+    struct reload *reload;    /* the models are reloaded */
+};
+
+struct request {
+    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
+    struct budget budget; /* limits of the arena, while the request is read and while its answer is
+                             written */
+    const char *id;       /* for log lines and messages; the owner keeps it */
+    const struct key_holder *key; /* the holder of its API key (server/api/keys.h); in the arena;
+                                     NULL: no key was required */
+    struct request_account account;
+    int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
     struct model_set *models;    /* a reference; NULL: none */
     struct served_model *model;  /* one of them */
     struct loaded_model *loaded; /* the same in memory: a reference; NULL: not yet */
     struct held_model *held;     /* all models of its texts */
-    struct search_options search;
-    unsigned include; /* enum include */
-    int digits;       /* significant digits of written weights */
-    const struct links_kind
-        *links; /* how the words of an answer are linked (server/decode/outcome.h); NULL: best */
-    const char
-        *language; /* of the source, for a model of many languages; NULL: the model has one pair */
-    const char *variant; /* the variant of the model's target language, in the arena or owned by the
-                            model; NULL: none */
-    bool split;          /* cut texts into sentences */
-    bool replace_unknowns;
-    bool verbatim; /* show the model's own output: keep only what the client protects, check and
-                      estimate nothing */
-    bool aligns;   /* the answer depends on the alignment */
-    bool streamed; /* the answer is wanted piece by piece */
-    bool warns;    /* the answer includes the warnings that cost time */
-    bool fetches;  /* models may be downloaded for it */
-    bool accepted; /* answer it even if the daemon is draining */
-    bool keeps;    /* the answer needs the decoded sentences: their tokens, weights, or several
-                      hypotheses; otherwise only outcomes stay */
-    struct text *texts;
+    bool fetches;                /* models may be downloaded for it */
+    bool accepted;               /* answer it even if the daemon is draining */
+    struct request_waits waits;
+
+    struct request_parameters parameters;
+    struct request_wanted wanted;
+    struct text *texts; /* [text_count] */
     size_t text_count;
     const char *target_name; /* of the field with their targets; static */
 
-    struct job *jobs;
+    struct job *jobs;        /* [job_count] */
     size_t job_count, twins; /* twins: how many of the jobs share another's decoding */
-    size_t window;           /* the most jobs that wait in the scheduler at once, whose sentences
-                                exist only from then on, as for a document; 0: all, and each exists
-                                from the beginning */
-    size_t handed, waiting;  /* under the scheduler's lock: it was given the jobs before
-                                jobs[handed]; how many of them wait */
-    const char *prefix;      /* the beginning of each translation; NULL or "": any */
-    size_t prefix_length;
-    struct glossary glossary;
-    struct kept_glossary *kept; /* the owner of the entries: a reference; NULL: the request's own */
-    const struct protection
-        *protection; /* text that is kept, besides placeholders; in the arena; NULL: nothing */
-    struct forced_step *forced; /* [forced_count] */
-    size_t forced_count;
-    uint32_t
-        number; /* distinguishes requests that share a seed, so that each samples independently */
-    int64_t deadline_us; /* clock_us; INT64_MAX: none */
-
-    struct arena outcomes; /* workers share it, so they lock: */
-    pthread_mutex_t keeping;
-    atomic_bool failed;    /* a sentence has failed: the others need not be decoded.
-                              The reason: */
-    struct error *failure; /* in the arena; the first one stays; valid once all jobs have ended */
+    struct request_queued queued;
     atomic_size_t pending; /* jobs not ended */
-    /* NULL, or a function that tells how many bytes a job that has ended adds to the answer at
-     * least. Past most_bytes of them the request is cancelled. */
-    size_t (*least_bytes)(const struct job *job);
-    size_t most_bytes;
-    atomic_size_t bytes;   /* of the jobs that have ended */
-    atomic_int reason;     /* enum cancel_reason; the first one stays */
-    atomic_bool cancelled; /* true once reason is set; the request's sentences check it */
+    bool keeps;            /* the answer needs the decoded sentences: their tokens, weights, or
+                              several hypotheses; otherwise only outcomes stay */
+    struct request_outcomes outcomes;
+    struct request_limit limit;
+    struct request_failure failure;
+    struct request_cancellation cancellation;
+
     void (*finish)(struct request *request);
     void *owner;
     void *plan; /* for the endpoint: how the texts make its answer; in the arena */
-
     /* NULL, or a function that the job's worker calls after each round that leaves the job live,
      * and when the job has ended (done_us is set). */
     void (*progress)(struct job *job);
-    struct events
-        *events; /* events that progress notes for the reader of a stream; NULL: not streamed */
-
+    struct events *events; /* events that progress notes for the reader of a stream; NULL: not
+                              streamed */
     const char *question; /* key of its answer in the cache (server/api/kept.h), in the arena; NULL:
                              it is not cached */
-    struct model_wait *wait; /* set while it has no jobs but waits for its model */
-    struct fetch_wait
-        *fetch;            /* set while it has no jobs but waits for a model that is downloaded */
-    struct reload *reload; /* set while it has no jobs but waits for the models to be reloaded */
 };
 
 void request_init(struct request *request);
@@ -233,10 +272,10 @@ bool request_is_over(struct request *request);
 /* Returns the bytes of memory that it holds now. */
 size_t request_bytes(const struct request *request);
 
-/* Finds the opaque runs of a text that this translator reads for the request. guard: opened with
- * the request's protection. Returns -1 with ERROR_INPUT (the model cannot keep anything),
+/* Finds the opaque runs of a text that this translator reads. guard: opened with
+ * parameters->protection. Returns -1 with ERROR_INPUT (the model cannot keep anything),
  * ERROR_LENGTH or ERROR_MEMORY. */
-int request_hold(const struct request *request, const struct translator *translator,
+int request_hold(const struct request_parameters *parameters, const struct translator *translator,
                  struct guard *guard, struct translator_text *text, struct arena *arena,
                  struct error *err);
 

@@ -86,8 +86,9 @@ static struct queue **bucket(const struct scheduler *scheduler, uint64_t client)
 }
 
 static struct queue *find_queue(const struct scheduler *scheduler, const struct request *request) {
-    struct queue *queue = *bucket(scheduler, request->client);
-    while (queue && (queue->client != request->client || queue->priority != request->priority))
+    struct queue *queue = *bucket(scheduler, request->account.client);
+    while (queue && (queue->client != request->account.client ||
+                     queue->priority != request->account.priority))
         queue = queue->chain;
     return queue;
 }
@@ -115,7 +116,7 @@ static void append_job(struct scheduler *scheduler, struct queue *queue, struct 
     job->next = NULL;
     *queue->tail = job;
     queue->tail = &job->next;
-    job->request->waiting++;
+    job->request->queued.waiting++;
     scheduler->rings[queue->priority].jobs++;
     scheduler->jobs++;
     scheduler->work += request_job_work(job);
@@ -126,17 +127,17 @@ static void push_job(struct scheduler *scheduler, struct job *job, int64_t now_u
     const struct request *request = job->request;
     struct queue *queue = find_queue(scheduler, request);
     if (!queue) {
-        struct queue **chain = bucket(scheduler, request->client);
+        struct queue **chain = bucket(scheduler, request->account.client);
         queue = scheduler->unused ? scheduler->unused : &scheduler->all[scheduler->used++];
         assert(scheduler->used <= scheduler->most);
         if (queue == scheduler->unused)
             scheduler->unused = queue->chain;
-        *queue = (struct queue){.client = request->client,
-                                .priority = request->priority,
+        *queue = (struct queue){.client = request->account.client,
+                                .priority = request->account.priority,
                                 .tail = &queue->head,
                                 .chain = *chain};
         *chain = queue;
-        ring_append(&scheduler->rings[request->priority], queue);
+        ring_append(&scheduler->rings[request->account.priority], queue);
     }
     append_job(scheduler, queue, job, now_us);
 }
@@ -163,9 +164,9 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
     ring->jobs--;
     scheduler->jobs--;
     scheduler->work -= request_job_work(job);
-    request->waiting--;
-    struct job *more = request->waiting < request_window(request)
-                           ? request_next_job(request, &request->handed)
+    request->queued.waiting--;
+    struct job *more = request->queued.waiting < request_window(request)
+                           ? request_next_job(request, &request->queued.handed)
                            : NULL;
     if (more)
         append_job(scheduler, queue, more, clock_us());
@@ -187,7 +188,7 @@ static bool take_job(struct scheduler *scheduler, struct queue *queue, struct jo
  * job. */
 static struct scheduler_limits find_excess(const struct scheduler *scheduler,
                                            const struct request *request) {
-    bool waits = request->priority == PRIORITY_BATCH
+    bool waits = request->account.priority == PRIORITY_BATCH
                      ? scheduler->rings[PRIORITY_BATCH].first != NULL
                      : find_queue(scheduler, request) != NULL;
     struct scheduler_limits most = scheduler->limits;
@@ -224,9 +225,9 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
     if (verdict == SCHEDULER_ACCEPTED) {
         int64_t now_us = clock_us();
         atomic_store(&request->pending, request->job_count);
-        request->handed = 0;
+        request->queued.handed = 0;
         for (size_t i = 0; i < count; i++)
-            push_job(scheduler, request_next_job(request, &request->handed), now_us);
+            push_job(scheduler, request_next_job(request, &request->queued.handed), now_us);
     }
     pthread_mutex_unlock(&scheduler->lock);
     if (verdict == SCHEDULER_ACCEPTED && count > 1)

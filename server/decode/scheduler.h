@@ -1,15 +1,16 @@
-/* The scheduler is a bounded queue of jobs: a monitor, not a thread. Clients (request.client) take
- * turns, one job each; the jobs of one client are first in, first out. Thread-safe.
+/* The scheduler is a bounded queue of jobs: a monitor, not a thread. Clients
+ * (request.account.client) take turns, one job each; the jobs of one client are first in, first
+ * out. Thread-safe.
  *
  * No client starves. If the first job of the next client does not fit yet, others overtake it, but
  * only OVERTAKES times (scheduler.c); then all wait until it fits. A client whose earlier jobs the
  * worker is decoding may be overtaken without limit until those jobs have ended. Jobs for which the
  * worker reserves room (the express lane in admission.h) neither overtake others nor wait for them.
  *
- * There are two priorities (request.priority). While interactive jobs wait, batch jobs get a tenth
- * of the work. A batch job whose turn has come waits for room like any other, and is overtaken no
- * more often. Clients take turns within a priority. For the bounds on what may wait, all batch jobs
- * together count as one client. */
+ * There are two priorities (request.account.priority). While interactive jobs wait, batch jobs get
+ * a tenth of the work. A batch job whose turn has come waits for room like any other, and is
+ * overtaken no more often. Clients take turns within a priority. For the bounds on what may wait,
+ * all batch jobs together count as one client. */
 #ifndef ALIGND_SCHEDULER_H
 #define ALIGND_SCHEDULER_H
 

@@ -76,7 +76,7 @@ static struct slot *slot_of(const struct worker *worker, const struct job *job) 
 }
 
 static struct holder holder_of(const struct job *job) {
-    return (struct holder){job->request->client, job->request->priority,
+    return (struct holder){job->request->account.client, job->request->account.priority,
                            (size_t)job->rows * job->steps};
 }
 
@@ -101,7 +101,7 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
 static void hold(struct held *held, const struct job *job) {
     held->count++;
     held->bytes += job->bytes;
-    held->document_rows += job->request->window > 0 ? job->rows : 0;
+    held->document_rows += job->request->queued.window > 0 ? job->rows : 0;
 }
 
 /* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room
@@ -111,12 +111,12 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct slot *slot = slot_of(worker, job);
     const struct request *request = job->request;
     bool shared = worker->pool->options.shared,
-         interactive = request->priority == PRIORITY_INTERACTIVE;
+         interactive = request->account.priority == PRIORITY_INTERACTIVE;
 
     /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with
      * more rows they would take more memory without being faster. */
     size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
-    if (request->window > 0 &&
+    if (request->queued.window > 0 &&
         worker->held[false].document_rows + worker->taking[false].document_rows + job->rows >
             most) {
         worker->refused = true;
@@ -127,7 +127,8 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
         0; /* a client's batch jobs do not count against its interactive jobs, and vice versa */
     for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
         const struct holder *holder = &worker->holders[i];
-        own += holder->client == request->client && holder->priority == request->priority
+        own += holder->client == request->account.client &&
+                       holder->priority == request->account.priority
                    ? holder->work
                    : 0;
     }
@@ -183,7 +184,7 @@ static void admit(struct worker *worker, struct job *jobs) {
     int64_t now_us = clock_us();
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
-        metrics_queued(metrics, job->model->metrics, job->request->priority,
+        metrics_queued(metrics, job->model->metrics, job->request->account.priority,
                        now_us - job->queued_us);
         job->live_index = (uint32_t)worker->live_count;
         worker->holders[worker->live_count] = holder_of(job);
@@ -246,7 +247,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     worker->followed -= job->request->progress != NULL;
     held->count--;
     held->bytes -= job->bytes;
-    held->document_rows -= job->request->window > 0 ? job->rows : 0;
+    held->document_rows -= job->request->queued.window > 0 ? job->rows : 0;
     admission_leave(worker->admission, &slot_of(worker, job)->load, job->rows, length_of(job),
                     job->express);
     metrics_add(metrics, GAUGE_ROWS_LIVE, -(int64_t)job->rows);

@@ -331,7 +331,7 @@ static bool receive(struct exchange *exchange, const char *bytes, size_t *count)
     if (exchange->reply.status == 0 && exchange->discarded == 0 &&
         !atomic_load(&exchange->passed) && *count <= most - body->length) {
         enum body_verdict verdict =
-            bodies_receive(http->bodies, body, exchange->request.client, bytes, *count);
+            bodies_receive(http->bodies, body, exchange->request.account.client, bytes, *count);
         if (verdict != BODY_FULL) {
             *count = 0;
             return verdict == BODY_TAKEN;
@@ -357,7 +357,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     if (!exchange)
         return NULL;
     request_init(&exchange->request);
-    exchange->request.verbatim = http->service->options.verbatim;
+    exchange->request.parameters.verbatim = http->service->options.verbatim;
     exchange->http = http;
     exchange->body = (struct body){.wake = resume_receiving, .owner = exchange};
     exchange->connection = connection;
@@ -376,7 +376,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->request.owner = exchange;
     headers_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(headers_find(connection, "Accept-Encoding"));
-    exchange->request.client = client_of_connection(
+    exchange->request.account.client = client_of_connection(
         connection, http->service->options.client_header); /* prepare prefers a key's */
     metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
@@ -746,7 +746,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     if (reply->status == 0 && wait_is_needed(request))
         return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) &&
-        access_charge(http->service, request, reply) && request->streamed) {
+        access_charge(http->service, request, reply) && request->wanted.streamed) {
         const struct feed_options options = {.most = http->service->options.max_reply_bytes,
                                              .chores = http->chores,
                                              .cutoff = http->connections.cutoff,
@@ -757,7 +757,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     }
     if (reply->status != 0 || route_has(exchange->route, ROUTE_DETACHES))
         return false;
-    if (request->job_count > 0 || request->reload)
+    if (request->job_count > 0 || request->waits.reload)
         return submit(exchange, suspended);
 
     /* The texts are blank: there is nothing to decode. */
@@ -808,10 +808,10 @@ static int authorize(struct exchange *exchange, const struct call *call) {
         return -1;
     if (request->key) {
         strcpy(exchange->key_name, request->key->name);
-        request->client = client_of_name(exchange->key_name, strlen(exchange->key_name));
+        request->account.client = client_of_name(exchange->key_name, strlen(exchange->key_name));
         if (request->key->priority >
-            request->priority) /* a request can lower its key's priority, never raise it */
-            request->priority = request->key->priority;
+            request->account.priority) /* a request can lower its key's priority, never raise it */
+            request->account.priority = request->key->priority;
     }
     return 0;
 }
@@ -911,7 +911,7 @@ static bool work_begin(struct exchange *exchange) {
         if (headers_deadline(connection, most_ms, &deadline_ms, reply) != 0)
             return false;
         request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
-        if (headers_priority(connection, &request->priority, reply) != 0)
+        if (headers_priority(connection, &request->account.priority, reply) != 0)
             return false;
     }
     if (service_state(service) == SERVICE_READY) {

@@ -106,15 +106,15 @@ static void stream(struct request *request, struct batch *batch, unsigned when) 
 
 static void fill(struct request *request, const uint8_t *data, size_t size) {
     request->id = "fuzz";
-    request->split = true;
-    request->replace_unknowns = data[0] & 8;
-    request->include = data[2] | (unsigned)(data[3] & 7) << 8;
-    request->digits = 1 + (data[3] >> 3) % 9;
+    request->parameters.split = true;
+    request->parameters.replace_unknowns = data[0] & 8;
+    request->wanted.include = data[2] | (unsigned)(data[3] & 7) << 8;
+    request->wanted.digits = 1 + (data[3] >> 3) % 9;
     request->texts = arena_zalloc(&request->arena, 1, sizeof *request->texts);
     request->texts[0].source = arena_copy(&request->arena, (const char *)data + HEAD, size - HEAD);
     request->texts[0].source_length = size - HEAD;
     request->text_count = 1;
-    request->search = (struct search_options){
+    request->parameters.search = (struct search_options){
         .strategy = search_nth(data[0] % 3),
         .beam_size = 1 + data[0] / 64,
         .n_best = 1,
@@ -123,8 +123,8 @@ static void fill(struct request *request, const uint8_t *data, size_t size) {
         .repetition_penalty = 1,
         .sampling = {.temperature = 1, .top_p = 1, .seed = data[1]},
         .no_repeat_ngram = data[1] / 64,
-        .report = {.alternatives = request->include & INCLUDE_TOP_K,
-                   .tree = request->include & INCLUDE_BEAM},
+        .report = {.alternatives = request->wanted.include & INCLUDE_TOP_K,
+                   .tree = request->wanted.include & INCLUDE_BEAM},
         .max_rows = ROWS,
     };
 }
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!batch)
         batch = batch_create(request.loaded->translator, ROWS, NULL);
     fill(&request, data, size);
-    request.keeps = request.streamed = true;
+    request.keeps = request.wanted.streamed = true;
     request.finish = ignore;
     FUZZ_CHECK(job_list(&request, &input, NULL) == 0);
     if (request.job_count > 0 && rows(&request) <= ROWS)

@@ -32,7 +32,7 @@ static void hold(void *owner) {
 
 static void fake_init(struct fake *fake, char name, uint64_t client, size_t bytes) {
     request_init(&fake->request);
-    fake->request.client = client;
+    fake->request.account.client = client;
     fake->name = name;
     fake->chore = (struct chore){.request = &fake->request,
                                  .kind = CHORE_PREPARATION,

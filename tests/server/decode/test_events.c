@@ -39,7 +39,7 @@ static void setup(void) {
     request_init(&request);
     loaded = (struct loaded_model){.translator = translator};
     request.finish = ended;
-    request.split = request.keeps = request.streamed = true;
+    request.parameters.split = request.keeps = request.wanted.streamed = true;
 }
 
 static void teardown(void) {
@@ -59,12 +59,12 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
     request.texts[0] =
         (struct text){.source = source, .source_length = strlen(source), .loaded = &loaded};
     request.text_count = 1;
-    request.search = (struct search_options){.strategy = strategy,
-                                             .beam_size = 2,
-                                             .n_best = 1,
-                                             .min_length = tokens,
-                                             .max_length = tokens,
-                                             .repetition_penalty = 1};
+    request.parameters.search = (struct search_options){.strategy = strategy,
+                                                        .beam_size = 2,
+                                                        .n_best = 1,
+                                                        .min_length = tokens,
+                                                        .max_length = tokens,
+                                                        .repetition_penalty = 1};
     ck_assert_int_eq(job_list(&request, &input, NULL), 0);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_int_eq(events_follow(&request, &(struct events_reader){park, wake, NULL}), 0);

@@ -248,11 +248,11 @@ END_TEST
 START_TEST(defaults) {
     start(false, "{\"text\":\"One. Two.\"}");
     ck_assert_uint_eq(reply.status, 0);
-    ck_assert_ptr_eq(request.search.strategy, &search_beam);
-    ck_assert_uint_eq(request.search.beam_size, 5);
-    ck_assert_uint_eq(request.search.n_best, 1);
-    ck_assert_double_eq(request.search.length_penalty, 1);
-    ck_assert_uint_eq(request.include, INCLUDE_TOKENS);
+    ck_assert_ptr_eq(request.parameters.search.strategy, &search_beam);
+    ck_assert_uint_eq(request.parameters.search.beam_size, 5);
+    ck_assert_uint_eq(request.parameters.search.n_best, 1);
+    ck_assert_double_eq(request.parameters.search.length_penalty, 1);
+    ck_assert_uint_eq(request.wanted.include, INCLUDE_TOKENS);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_uint_eq(request.jobs[0].rows, 5);
     ck_assert_ptr_eq(request.jobs[1].sentence->owner, &request.jobs[1]);
@@ -269,12 +269,12 @@ START_TEST(every_field) {
     ck_assert_uint_eq(reply.status, 0);
     ck_assert_uint_eq(request.text_count, 2);
     ck_assert_uint_eq(request.job_count, 1);
-    ck_assert_uint_eq(request.search.beam_size, 4);
-    ck_assert_uint_eq(request.search.n_best, 3);
-    ck_assert_double_eq(request.search.length_penalty, 0.5);
-    ck_assert_uint_eq(request.search.min_length, 2);
-    ck_assert_uint_eq(request.search.max_length, 9);
-    ck_assert_uint_eq(request.include, INCLUDE_WORDS | INCLUDE_EOS);
+    ck_assert_uint_eq(request.parameters.search.beam_size, 4);
+    ck_assert_uint_eq(request.parameters.search.n_best, 3);
+    ck_assert_double_eq(request.parameters.search.length_penalty, 0.5);
+    ck_assert_uint_eq(request.parameters.search.min_length, 2);
+    ck_assert_uint_eq(request.parameters.search.max_length, 9);
+    ck_assert_uint_eq(request.wanted.include, INCLUDE_WORDS | INCLUDE_EOS);
 }
 END_TEST
 
@@ -341,9 +341,9 @@ START_TEST(sentences_are_made_again) {
     request_init(&document);
     document.loaded = loaded_model_acquire(request.loaded);
     document.model = request.model;
-    document.search = request.search;
-    document.split = document.replace_unknowns = true;
-    document.window = 64;
+    document.parameters.search = request.parameters.search;
+    document.parameters.split = document.parameters.replace_unknowns = true;
+    document.queued.window = 64;
     document.texts = &text;
     document.text_count = 1;
     ck_assert_int_eq(job_list(&document, &input, NULL), 0);
@@ -419,7 +419,7 @@ START_TEST(first_models_decode_once) {
     enum request_input input;
     struct request both;
     request_init(&both);
-    both.search = request.search;
+    both.parameters.search = request.parameters.search;
     for (size_t i = 0; i < 2; i++)
         texts[i] = (struct text){.source = "One.",
                                  .source_length = 4,
@@ -464,9 +464,9 @@ END_TEST
 static void begin_document(struct request *document, struct text *text) {
     request_init(document);
     document->loaded = loaded_model_acquire(request.loaded);
-    document->search = request.search;
-    document->split = true;
-    document->window = 64;
+    document->parameters.search = request.parameters.search;
+    document->parameters.split = true;
+    document->queued.window = 64;
     document->texts = text;
     document->text_count = 1;
 }
@@ -500,12 +500,12 @@ static size_t count_twins(const char *source, void (*prepared)(struct request *d
 }
 
 static void draw(struct request *document) {
-    document->search.strategy = &search_sample;
+    document->parameters.search.strategy = &search_sample;
 }
 
 static void use_glossary(struct request *document) {
     static const struct lexicon empty;
-    document->glossary.lexicon = &empty;
+    document->parameters.glossary.lexicon = &empty;
 }
 
 /* Sentences that a document repeats are decoded once, unless the result may depend on more than
@@ -533,8 +533,8 @@ START_TEST(lean_requests_fail_once) {
     error_set(&error, ERROR_LENGTH, "too long");
     request_fail(&document, &error);
     ck_assert_int_eq(job_open(&document.jobs[0]), -1);
-    ck_assert_int_eq(document.failure->code, ERROR_LENGTH);
-    ck_assert_str_eq(document.failure->message, "too long");
+    ck_assert_int_eq(document.failure.first->code, ERROR_LENGTH);
+    ck_assert_str_eq(document.failure.first->message, "too long");
     ck_assert(decode_fail(&document, &reply));
     request_done(&document);
 }

@@ -109,7 +109,7 @@ START_TEST(twins_are_not_handed_out) {
     fake_init(&a, 5, 1);
     a.jobs[1].original = a.jobs[3].original = a.jobs[4].original = &a.jobs[0];
     a.request.twins = 3;
-    a.request.window = 1;
+    a.request.queued.window = 1;
     scheduler_submit(scheduler, &a.request);
     ck_assert_uint_eq(depth(), 1);
     ck_assert_ptr_eq(take(1, false), &a.jobs[0]);
@@ -169,13 +169,13 @@ START_TEST(judged_without_jobs) {
     static struct fake queued, unmade;
     fake_init(&unmade, 0, 1);
     fake_init(&queued, CAPACITY - 1, 1);
-    unmade.request.client = 1;
+    unmade.request.account.client = 1;
     ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_ACCEPTED);
     scheduler_submit(scheduler, &queued.request);
     ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_ACCEPTED);
     static struct fake last;
     fake_init(&last, 1, 1);
-    last.request.client = 2;
+    last.request.account.client = 2;
     scheduler_submit(scheduler, &last.request);
     ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_FULL);
     ck_assert_uint_eq(depth(), CAPACITY);
@@ -189,7 +189,7 @@ START_TEST(all_jobs_of_a_request_or_none) {
     fake_init(&a, CAPACITY - 1, 1);
     fake_init(&b, 2, 1);
     fake_init(&c, 1, 1);
-    c.request.client = 7;
+    c.request.account.client = 7;
     ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_FULL);
     ck_assert_uint_eq(depth(), CAPACITY - 1);
@@ -204,7 +204,7 @@ END_TEST
 static void submit_many(struct fake *fakes, size_t count, uint64_t client, uint32_t rows) {
     for (size_t i = 0; i < count; i++) {
         fake_init(&fakes[i], 1, rows);
-        fakes[i].request.client = client;
+        fakes[i].request.account.client = client;
         ck_assert_int_eq(scheduler_submit(scheduler, &fakes[i].request), SCHEDULER_ACCEPTED);
     }
 }
@@ -215,7 +215,7 @@ static uint64_t taken_client(size_t rows) {
     if (!job)
         return 0;
     ck_assert_ptr_null(job->next);
-    uint64_t client = job->request->client;
+    uint64_t client = job->request->account.client;
     end_jobs(job);
     return client;
 }
@@ -239,7 +239,7 @@ START_TEST(turns_within_one_take) {
     submit_many(b, 2, 2, 1);
     struct job *jobs = take(64, false), *job = jobs;
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++, job = job->next)
-        ck_assert_uint_eq(job->request->client, turns[i]);
+        ck_assert_uint_eq(job->request->account.client, turns[i]);
     ck_assert_ptr_null(job);
     end_jobs(jobs);
 }
@@ -276,7 +276,7 @@ END_TEST
 static enum scheduler_claim claim_of_others(void *owner, struct job *job, bool express) {
     const uint64_t *served = owner;
     (void)express;
-    return job->request->client == *served ? CLAIM_SERVED : CLAIM_TAKEN;
+    return job->request->account.client == *served ? CLAIM_SERVED : CLAIM_TAKEN;
 }
 
 /* One that is being served already is passed as often as there are others. */
@@ -298,7 +298,7 @@ END_TEST
 /* A room for one job, or so; client 3 has a lane. */
 static enum scheduler_claim claim_with_lane(void *owner, struct job *job, bool express) {
     const size_t *rows = owner;
-    if (job->request->client == 3)
+    if (job->request->account.client == 3)
         return CLAIM_EXPRESS;
     return !express && job->rows <= *rows ? CLAIM_TAKEN : CLAIM_NO_ROOM;
 }
@@ -332,7 +332,7 @@ START_TEST(a_client_leaves_room_for_others) {
     static struct fake hog[8], other[1];
     submit_many(hog, 7, 1, 1);
     fake_init(&hog[7], 1, 1);
-    hog[7].request.client = 1;
+    hog[7].request.account.client = 1;
     ck_assert_int_eq(scheduler_submit(scheduler, &hog[7].request), SCHEDULER_FULL);
     submit_many(other, 1, 2, 1);
 }
@@ -348,7 +348,7 @@ START_TEST(many_clients_come_and_go) {
         size_t waiting = 0;
         for (uint64_t i = 0; i < CLIENTS; i++) {
             fake_init(&fakes[i], 1, 1);
-            fakes[i].request.client = 1000 * i + 17;
+            fakes[i].request.account.client = 1000 * i + 17;
             enum scheduler_verdict verdict = scheduler_submit(scheduler, &fakes[i].request);
             ck_assert(verdict == (waiting < 4096 ? SCHEDULER_ACCEPTED
                                                  : SCHEDULER_FULL)); /* so many clients at once */
@@ -374,8 +374,8 @@ static void submit_with(struct fake *fakes, size_t count, enum priority priority
     for (size_t i = 0; i < count; i++) {
         fake_init(&fakes[i], 1, rows);
         give_tokens(&fakes[i], 1);
-        fakes[i].request.client = client;
-        fakes[i].request.priority = priority;
+        fakes[i].request.account.client = client;
+        fakes[i].request.account.priority = priority;
         ck_assert_int_eq(scheduler_submit(scheduler, &fakes[i].request), SCHEDULER_ACCEPTED);
     }
 }
@@ -394,7 +394,7 @@ START_TEST(batch_waits_for_interactive) {
     ck_assert_uint_eq(scheduler_depth_of(scheduler, PRIORITY_INTERACTIVE), 3);
     struct job *jobs = take(64, false), *job = jobs;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++, job = job->next)
-        ck_assert_uint_eq(job->request->client, order[i]);
+        ck_assert_uint_eq(job->request->account.client, order[i]);
     ck_assert_ptr_null(job);
     end_jobs(jobs);
     ck_assert_uint_eq(depth(), 0);
@@ -431,8 +431,8 @@ static size_t count_batch(size_t rounds, size_t rows, size_t least) {
     for (size_t i = 0; i < rounds; i++) {
         struct job *jobs = take(rows, false);
         for (struct job *job = jobs; job; job = job->next) {
-            batch += job->request->client == 1;
-            others += job->request->client != 1;
+            batch += job->request->account.client == 1;
+            others += job->request->account.client != 1;
             ck_assert(batch == 0 || others >= least);
         }
         ck_assert_uint_eq(end_jobs(jobs), rows);
@@ -471,7 +471,7 @@ END_TEST
 /* client 1 has something live: there is room for more of it in the wide. */
 static enum scheduler_claim claim_beside_its_own(void *owner, struct job *job, bool express) {
     size_t *rows = owner;
-    if (job->request->client == 1 && *rows < 4)
+    if (job->request->account.client == 1 && *rows < 4)
         return CLAIM_SERVED;
     return claim(owner, job, express);
 }
@@ -479,7 +479,7 @@ static enum scheduler_claim claim_beside_its_own(void *owner, struct job *job, b
 static uint64_t taken_beside_its_own(size_t rows) {
     struct job *jobs =
         scheduler_take(scheduler, &(struct scheduler_room){claim_beside_its_own, &rows}, false);
-    uint64_t client = jobs ? jobs->request->client : 0;
+    uint64_t client = jobs ? jobs->request->account.client : 0;
     end_jobs(jobs);
     return client;
 }
@@ -501,7 +501,7 @@ END_TEST
 static enum scheduler_claim hold_back(void *owner, struct job *job, bool express) {
     const uint64_t *held_back = owner;
     ck_assert(!express); /* no room is reserved for a job that is held back */
-    return job->request->client == *held_back ? CLAIM_HELD_BACK : CLAIM_TAKEN;
+    return job->request->account.client == *held_back ? CLAIM_HELD_BACK : CLAIM_TAKEN;
 }
 
 /* Nobody waits for a job that is held back although there is room, not even if it is a batch job
@@ -563,8 +563,8 @@ START_TEST(batch_clients_leave_room_for_others) {
     submit_with(batch, CAPACITY - 2, PRIORITY_BATCH, 1, 1);
     submit_with(&batch[CAPACITY - 2], 1, PRIORITY_BATCH, 2, 1);
     fake_init(&batch[CAPACITY - 1], 1, 1);
-    batch[CAPACITY - 1].request.client = 3;
-    batch[CAPACITY - 1].request.priority = PRIORITY_BATCH;
+    batch[CAPACITY - 1].request.account.client = 3;
+    batch[CAPACITY - 1].request.account.priority = PRIORITY_BATCH;
     ck_assert_int_eq(scheduler_submit(scheduler, &batch[CAPACITY - 1].request), SCHEDULER_FULL);
     submit_with(other, 1, PRIORITY_INTERACTIVE, 1, 1);
 }
@@ -580,7 +580,7 @@ START_TEST(work_is_bounded) {
     give_tokens(&a, 80); /* 800 of 1000 */
     give_tokens(&b, 20);
     give_tokens(&c, 20);
-    b.request.client = c.request.client = 2;
+    b.request.account.client = c.request.account.client = 2;
     ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &c.request),
@@ -623,7 +623,7 @@ START_TEST(waiting_time_is_measured) {
     ck_assert_double_ge(wait_s, 0.999 * 49 * 1e-6 / (49 * 5) * 9000);
     ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / wait_s, 2000. / 9000,
                             1e-9);
-    late.request.client = 1; /* that has nothing waiting: 2000 may */
+    late.request.account.client = 1; /* that has nothing waiting: 2000 may */
     ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) /
                                 scheduler_wait_s(scheduler, &late.request),
                             2000. / 8750, 1e-9);
@@ -682,7 +682,7 @@ START_TEST(long_requests_wait_in_their_windows) {
     static struct fake a, b;
     fake_init(&a, MAX_JOBS, 1);
     fake_init(&b, MAX_JOBS, 1);
-    a.request.window = b.request.window = CAPACITY / 4;
+    a.request.queued.window = b.request.queued.window = CAPACITY / 4;
     ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
     ck_assert_uint_eq(depth(), CAPACITY / 2);
@@ -709,7 +709,7 @@ START_TEST(a_long_request_leaves_as_a_whole) {
     static struct fake wide, gone;
     fake_init(&wide, 1, 9);
     fake_init(&gone, MAX_JOBS, 9);
-    gone.request.window = 2;
+    gone.request.queued.window = 2;
     scheduler_submit(scheduler, &wide.request);
     scheduler_submit(scheduler, &gone.request);
     request_cancel(&gone.request, CANCEL_CLIENT);
@@ -786,7 +786,7 @@ static void *produce(void *argument) {
     struct fake *fakes = argument;
     for (size_t i = 0; i < REQUESTS; i++) {
         fake_init(&fakes[i], 1 + i % 4, (uint32_t)(1 + i % 3));
-        fakes[i].request.priority = i % 2 == 0 ? PRIORITY_BATCH : PRIORITY_INTERACTIVE;
+        fakes[i].request.account.priority = i % 2 == 0 ? PRIORITY_BATCH : PRIORITY_INTERACTIVE;
         while (scheduler_submit(scheduler, &fakes[i].request) != SCHEDULER_ACCEPTED)
             sched_yield();
         atomic_fetch_add(&accepted, 1 + i % 4);
