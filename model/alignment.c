@@ -34,7 +34,7 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
         return 0;
     struct arena_mark mark = arena_mark(scratch);
     float *x = arena_alloc(scratch, length * key->in, sizeof *x);
-    float *keys = arena_alloc(&sentence->decoding, length * key->out, sizeof *keys);
+    float *keys = arena_alloc(&sentence->decoding.arena, length * key->out, sizeof *keys);
     if (!x || !keys) {
         arena_release(scratch, mark);
         return error_memory(err);
@@ -44,7 +44,7 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
         weights_row(&t->encoder.embedding, (size_t)sentence->tokens[j].id, x + j * key->in + size);
     }
     linear_apply(key, x, key->in, length, keys, key->out);
-    sentence->alignment_keys = keys;
+    sentence->decoding.alignment_keys = keys;
     arena_release(scratch, mark);
     return 0;
 }
@@ -79,7 +79,8 @@ static int make_rows(const struct sentence *sentence, const int *tokens,
         decoder_embed(&t->decoder, token, x + i * size);
         memcpy(x + i * size + shape->input, decided[i]->top, shape->top * sizeof *x);
     }
-    alignment_rows(&t->alignment, x, count, sentence->alignment_keys, length, queries, rows);
+    alignment_rows(&t->alignment, x, count, sentence->decoding.alignment_keys, length, queries,
+                   rows);
     arena_release(scratch, mark);
 
     /* if the head read <unk> for a phrase of a single token, such as a placeholder, the source
@@ -199,9 +200,9 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
         arena_alloc(scratch, looks->source, sizeof *attention); /* nothing reads it */
     int status = arena_failed(scratch) ? error_memory(err) : 0;
     if (status == 0 && opened > 0)
-        memcpy(past, sentence->opening_past, opened * sizeof *past);
+        memcpy(past, sentence->decoding.opening_past, opened * sizeof *past);
     if (status == 0 && opened > 0 && shape->state > 0)
-        memcpy(state, sentence->first_state, shape->state * sizeof *state);
+        memcpy(state, sentence->decoding.first_state, shape->state * sizeof *state);
     for (size_t i = 0; status == 0 && i < steps; i++)
         past[opened + i] = added + i * shape->past;
     for (size_t first = 0, count; status == 0 && first < steps; first += count) {
@@ -214,7 +215,7 @@ static int look_at_target(const struct sentence *sentence, const struct looks *l
                 .token =
                     sentence->copies && step > 0 ? copies_input(sentence->copies, token) : token,
                 .step = opened + step,
-                .memory = sentence->memory,
+                .memory = sentence->decoding.memory,
                 .copies = sentence->copies,
                 .forced = sentence_forced(sentence, step),
                 .past = shape->past > 0 ? past : NULL,
@@ -242,7 +243,7 @@ int looks_end(struct sentence *sentence, struct arena *scratch, struct error *er
     const struct hypothesis *best = &sentence->hypotheses[0];
     const struct lookers *lookers[LOOKS_PARTS] = {&t->encoder.self, &t->decoder.self,
                                                   &t->decoder.cross};
-    if (!sentence->wants_looks)
+    if (!sentence->caller.wants_looks)
         return 0;
     struct looks *looks = arena_zalloc(&sentence->arena, 1, sizeof *looks);
     if (!looks)

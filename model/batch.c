@@ -290,7 +290,7 @@ static int read_opening(struct batch *batch, struct error *err) {
  * decoded, to [layers, count, size / layers]. */
 static const float *keep_layers(struct sentence *sentence, const float *from, size_t first,
                                 size_t count, size_t size, size_t layers) {
-    float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
+    float *own = arena_alloc(&sentence->decoding.arena, count * size, sizeof *own);
     size_t part = size / layers;
     for (size_t l = 0; own && l < layers; l++)
         for (size_t i = 0; i < count; i++)
@@ -311,7 +311,7 @@ static int add_phrases(struct sentence *sentence, struct error *err) {
     size_t room = 0, count = 0;
     for (size_t q = 0; q < phrases->count; q++)
         room += phrases->list[q].length + STAND_INS;
-    int *ids = arena_alloc(&sentence->decoding, room, sizeof *ids);
+    int *ids = arena_alloc(&sentence->decoding.arena, room, sizeof *ids);
     if (!ids)
         return error_memory(err);
     for (const struct phrase *phrase = phrases->list; phrase < phrases->list + phrases->count;
@@ -323,7 +323,7 @@ static int add_phrases(struct sentence *sentence, struct error *err) {
             if (phrase->stand_ins[i] >= 0)
                 ids[count++] = phrase->stand_ins[i];
     }
-    return target_ids_add(&sentence->targets, ids, count, &sentence->decoding, err);
+    return target_ids_add(&sentence->targets, ids, count, &sentence->decoding.arena, err);
 }
 
 /* Finds the ids that the sentence's search may choose from: all, if the shortlist has nothing for
@@ -333,12 +333,13 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     struct target_ids found;
     if (!shortlist || sentence->targets.ids) /* the ids of its language are already set */
         return 0;
-    int *source = arena_alloc(&sentence->decoding, sentence->length, sizeof *source);
+    int *source = arena_alloc(&sentence->decoding.arena, sentence->length, sizeof *source);
     if (!source)
         return error_memory(err);
     for (size_t i = 0; i < sentence->length; i++)
         source[i] = sentence->tokens[i].id;
-    if (shortlist_of(shortlist, source, sentence->length, &sentence->decoding, &found, err) != 0)
+    if (shortlist_of(shortlist, source, sentence->length, &sentence->decoding.arena, &found, err) !=
+        0)
         return -1;
     if (found.count > 1)
         sentence->targets = found;
@@ -351,7 +352,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     const struct translator *t = batch->translator;
     const struct encoding *e = &batch->encoding;
     struct sentence *sentence = batch->waiting[i];
-    struct arena *decoding = &sentence->decoding;
+    struct arena *decoding = &sentence->decoding.arena;
     const struct decoder_shape *shape = &t->decoder.shape;
     size_t length = decoder_slots(&t->decoder, sentence->length), size = shape->state;
     const float *state = e->states + i * size;
@@ -370,8 +371,8 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
     if (arena_failed(decoding))
         return error_memory(err);
     *memory = (struct memory){.length = length, .keys = keys, .values = values, .by_layer = true};
-    sentence->memory = memory;
-    sentence->opening_past = opening;
+    sentence->decoding.memory = memory;
+    sentence->decoding.opening_past = opening;
     if (sentence->copies) {
         sentence->copies->keys = copy_keys;
         sentence->copies->gates = copy_gates;
@@ -383,13 +384,13 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
         return -1;
 
     bool resumes = search_resumes(&sentence->options),
-         looks = sentence->wants_looks && t->opening_count > 0;
-    if ((resumes || looks) && !(sentence->first_state = keep(sentence, state, 0, 1, size)))
+         looks = sentence->caller.wants_looks && t->opening_count > 0;
+    if ((resumes || looks) && !(sentence->decoding.first_state = keep(sentence, state, 0, 1, size)))
         return error_memory(err);
     const struct search_setting setting = {
         .ids = {.end = tokenizer_end(t->target),
                 .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
-                .bytes = sentence->verbatim ? NULL : t->bytes,
+                .bytes = sentence->reading.verbatim ? NULL : t->bytes,
                 .size = tokenizer_size(t->target)},
         .source_length = t->decoder.attends ? sentence->length : 0,
         .stored = {.readout = sentence_readout(sentence),
@@ -397,8 +398,9 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
                    .state = resumes ? size : 0},
         .replaces = t->config.defaults.replaces,
         .opening_length = t->opening_count};
-    arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
-    struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
+    arena_init(&sentence->decoding.searching, SENTENCE_SEARCH_BYTES);
+    struct arena *arena =
+        sentence_drops(sentence) ? &sentence->decoding.searching : &sentence->arena;
     if (search_init(&sentence->search, &sentence->options, &setting, arena, err) != 0)
         return -1;
     sentence->search.tree.arena = &sentence->arena;
@@ -409,7 +411,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
          add_phrases(sentence, err) != 0))
         return -1;
 
-    sentence->first_row = batch->rows;
+    sentence->decoding.first_row = batch->rows;
     memcpy(batch->states + batch->rows++ * size, state, size * sizeof(float));
     batch->live[batch->live_count++] = sentence;
     return 0;
@@ -492,7 +494,7 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     size_t size = batch->translator->decoder.shape.past;
     if (!shown->added) {
         shown->added =
-            arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *shown->added);
+            arena_alloc(&sentence->decoding.arena, sentence_added(sentence), sizeof *shown->added);
         if (!shown->added)
             return -1;
         if (sentence_added(sentence) > size)
@@ -505,7 +507,7 @@ static int find_past(struct batch *batch, struct sentence *sentence, size_t r, s
     if (!past)
         return -1;
     if (opened > 0)
-        memcpy(past, sentence->opening_past, opened * sizeof *past);
+        memcpy(past, sentence->decoding.opening_past, opened * sizeof *past);
     search_past(search, r, past + opened);
     past[opened + search->step] = row->added = shown->added;
     row->past = past;
@@ -529,7 +531,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                              ? copies_input(sentence->copies, token)
                              : token;
             row->step = t->opening_count + search->step;
-            row->memory = sentence->memory;
+            row->memory = sentence->decoding.memory;
             row->copies = sentence->copies;
             row->targets = all ? NULL : &sentence->targets;
             row->wanted = search_wanted(search);
@@ -538,7 +540,8 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             row->attention = search->shown[r]->attention;
             row->top =
                 top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
-            row->state = batch->states + (sentence->first_row + r) * t->decoder.shape.state;
+            row->state =
+                batch->states + (sentence->decoding.first_row + r) * t->decoder.shape.state;
             if (sentence_added(sentence) > 0 && find_past(batch, sentence, r, row) != 0)
                 return error_memory(err);
         }
@@ -677,12 +680,12 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         bool goes_on = false;
         if (!computed) {
             sentence_fail(sentence, &err);
-        } else if (sentence->cancelled &&
-                   atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
+        } else if (sentence->caller.cancelled &&
+                   atomic_load_explicit(sentence->caller.cancelled, memory_order_relaxed)) {
             sentence->dropped = true;
         } else {
             const struct distribution *distributions =
-                batch->group[sentence->first_row - group->first_row].distribution;
+                batch->group[sentence->decoding.first_row - group->first_row].distribution;
             struct error error = {0};
             sentence->steps++;
             int result = search_advance(&sentence->search, distributions, &error);
@@ -707,11 +710,12 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             const float *state = search->returns ? search_state(search, r) : NULL;
             if (!state)
                 state = search->returns
-                            ? sentence->first_state
-                            : batch->states + (sentence->first_row + search->parents[r]) * size;
+                            ? sentence->decoding.first_state
+                            : batch->states +
+                                  (sentence->decoding.first_row + search->parents[r]) * size;
             memcpy(batch->next + (kept->rows + r) * size, state, size * sizeof(float));
         }
-        sentence->first_row = kept->rows;
+        sentence->decoding.first_row = kept->rows;
         kept->rows += search->rows;
         batch->live[kept->sentences++] = sentence;
     }
@@ -729,7 +733,7 @@ size_t batch_step(struct batch *batch, struct sentence **done) {
     struct survivors kept = {0};
     for (size_t first = 0; first < batch->live_count;) {
         struct group group = {
-            .first = first, .end = first, .first_row = batch->live[first]->first_row};
+            .first = first, .end = first, .first_row = batch->live[first]->decoding.first_row};
         do
             group.rows += batch->live[group.end++]->search.rows;
         while (group.end < batch->live_count &&

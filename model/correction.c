@@ -457,16 +457,12 @@ static struct sentence *prepare_second(struct sentence *sentence, const struct o
         second->source.end == own_length(sentence)) {
         second->text = sentence->text;
         second->source = sentence->source;
-        second->cancelled = sentence->cancelled;
-        second->owner = sentence->owner;
-        second->replace_unknowns = sentence->replace_unknowns;
-        second->wants_alignment = sentence->wants_alignment;
-        second->wants_looks = sentence->wants_looks;
+        second->caller = sentence->caller;
         size_t variant = 0;
-        while (sentence->labelled && variant < variants->count &&
+        while (sentence->reading.labelled && variant < variants->count &&
                variants->ids[variant] != sentence->tokens[0].id)
             variant++;
-        bool chosen = !sentence->labelled || variant == variants->count ||
+        bool chosen = !sentence->reading.labelled || variant == variants->count ||
                       sentence_choose_variant(second, variants->names[variant], NULL) == 0;
         glossary_init(&glossary, lexicon, &second->arena);
         glossary.hides = sentence->check->rest;
@@ -506,7 +502,8 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
                               .translation = &compared.rendering};
     struct edit *edits;
     size_t count;
-    if (!mending.source || sentence->lowered || !(h->alignment ? h->alignment : h->attention) ||
+    if (!mending.source || sentence->reading.lowered ||
+        !(h->alignment ? h->alignment : h->attention) ||
         rendering_make(sentence, h, scratch, &compared.rendering, NULL) != 0 ||
         !list_skipped(sentence, h, scratch, &compared))
         return;
@@ -536,7 +533,7 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
     struct sentence *second = NULL;
     struct opaque_runs held = sentence->held;
     struct arena scratch;
-    if (!sentence->check || !sentence->hypotheses || sentence->given)
+    if (!sentence->check || !sentence->hypotheses || sentence->given.text)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);

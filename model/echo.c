@@ -100,7 +100,7 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
     size_t length = sentence->source.end - sentence->source.begin, count = 0;
     struct sentence *second = NULL;
     struct arena scratch;
-    if (sentence->lowered || sentence->labelled || sentence->held.count > 0 ||
+    if (sentence->reading.lowered || sentence->reading.labelled || sentence->held.count > 0 ||
         sentence->options.phrases.count > 0)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
@@ -115,8 +115,8 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
     struct glossary glossary;
     if (count == 1 && second->source.begin == 0 && second->source.end == length &&
         has_only_common_words(sentence, second)) {
-        second->cancelled = sentence->cancelled;
-        second->owner = sentence->owner;
+        second->caller.cancelled = sentence->caller.cancelled;
+        second->caller.owner = sentence->caller.owner;
         glossary_init(&glossary, NULL, &second->arena);
         if (glossary_constrain(second, &glossary, NULL) == 0)
             return second;

@@ -100,7 +100,7 @@ static struct tail source_tail(const struct sentence *sentence) {
 
 bool ending_is_asked(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
-    if (sentence->verbatim || sentence->untranslated || sentence->wants_looks ||
+    if (sentence->reading.verbatim || sentence->untranslated || sentence->caller.wants_looks ||
         sentence->options.report.tree || sentence->options.strategy == &search_forced ||
         strcmp(t->config.task, "translation") != 0 || !t->output.writes)
         return false;

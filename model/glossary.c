@@ -504,8 +504,9 @@ static bool is_hidden(const struct sentence *sentence, const struct glossary *gl
     size_t words = 1;
     for (size_t at = span.begin; at < span.end;)
         words += character_is_space(character_next(text, span.end, &at));
-    return t->holds && t->readable.unreadable && !t->output.copies && sentence->forced_count == 0 &&
-           !sentence->verbatim && tokens.end > tokens.begin &&
+    return t->holds && t->readable.unreadable && !t->output.copies &&
+           sentence->given.attention_count == 0 && !sentence->reading.verbatim &&
+           tokens.end > tokens.begin &&
            (glossary->hides || tokens.end - tokens.begin > USUAL_PIECES * words);
 }
 
@@ -545,9 +546,9 @@ static int add_entry(struct found *found, struct glossary *glossary,
     if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
         return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
     const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry,
-                                                       !raised             ? AS_IT_IS
-                                                       : sentence->lowered ? RAISED_LATER
-                                                                           : RAISED,
+                                                       !raised                     ? AS_IT_IS
+                                                       : sentence->reading.lowered ? RAISED_LATER
+                                                                                   : RAISED,
                                                        err);
     if (!phrase)
         return -1;
@@ -628,9 +629,9 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
     const struct token **all = arena_alloc(&sentence->arena, copied + own, sizeof *all);
     int *inputs = arena_alloc(&sentence->arena, copied + own, sizeof *inputs);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
-    found->given = sentence->given
-                       ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given))
-                       : NULL;
+    found->given = sentence->given.text ? arena_copy(&sentence->arena, sentence->given.text,
+                                                     strlen(sentence->given.text))
+                                        : NULL;
     if (arena_failed(&sentence->arena))
         return error_memory(err);
     if (sentence->copies) {
@@ -704,13 +705,13 @@ static int force_itself(struct found *found, struct error *err) {
             continue;
         ids[i] = take_id(found, token, stand_in_for(sentence, run));
     }
-    sentence->given = copy;
-    sentence->given_tokens = tokens;
+    sentence->given.text = copy;
+    sentence->given.tokens = tokens;
     sentence->options.prefix = ids;
     sentence->options.prefix_length = count;
     sentence->options.strategy = &search_forced;
     sentence->options.n_best = 1;
-    sentence->lowered = false;
+    sentence->reading.lowered = false;
     return 0;
 }
 
@@ -758,7 +759,7 @@ int glossary_constrain(struct sentence *sentence, struct glossary *glossary, str
     const struct glossary_entry *entry = NULL;
     size_t at = 0;
     bool any = next_entry(sentence, glossary, &at, 0, &span, &entry);
-    if (!any && t->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET &&
+    if (!any && t->holds && !sentence->given.text && sentence->length <= TRANSLATOR_MAX_TARGET &&
         is_bare(sentence))
         return force_itself(&found, err);
 
@@ -770,7 +771,7 @@ int glossary_constrain(struct sentence *sentence, struct glossary *glossary, str
             for (; i < sentence->held.count && sentence->held.all[i].begin < span.end; i++) {
                 const struct token *token =
                     t->holds ? token_at(sentence, sentence->held.all[i].begin) : NULL;
-                sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
+                sentence->reading.unknown -= token && token->id == tokenizer_unknown(t->source);
             }
             any = next_entry(sentence, glossary, &at, i, &span, &entry);
             continue;
@@ -779,7 +780,7 @@ int glossary_constrain(struct sentence *sentence, struct glossary *glossary, str
         if (token && add_own(&found, token, stand_in_for(sentence, i),
                              (struct span){run->begin, run->end}, err) != 0)
             return -1;
-        sentence->unknown -= token && token->id == tokenizer_unknown(t->source);
+        sentence->reading.unknown -= token && token->id == tokenizer_unknown(t->source);
         i++;
     }
     if (found.count == 0) { /* true of most sentences, of which many may wait */

@@ -45,7 +45,7 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
     if (t->characters &&
         speller_run(&t->speller, hypothesis->rows[i]->readout, arena, &token->piece, err) != 0)
         return -1;
-    if (token->piece || !sentence->replace_unknowns)
+    if (token->piece || !sentence->caller.replace_unknowns)
         return 0;
 
     /* The piece is the text of the source token with the most weight, except for held runs, or if
@@ -87,7 +87,7 @@ int rendering_make_rest(const struct sentence *sentence, const struct hypothesis
         return -1;
 
     /* text that was read in small letters is written in capitals, except for copies */
-    for (size_t i = 0; sentence->lowered && i < count; i++)
+    for (size_t i = 0; sentence->reading.lowered && i < count; i++)
         if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
             capitals_raise(out->text + tokens[i].begin, tokens[i].end - tokens[i].begin);
     /* a model that copies may choose <unk> or the word itself, and both are printed alike: pieces
@@ -96,24 +96,25 @@ int rendering_make_rest(const struct sentence *sentence, const struct hypothesis
         if (tokens[i].id == unknown)
             tokens[i].piece = tokenizer_piece(t->target, unknown);
     out->tokens = tokens;
-    if (!sentence->given || first > 0)
+    if (!sentence->given.text || first > 0)
         return 0;
 
     /* The given text is printed in place of the text of its tokens. White space is not doubled at
      * its end. */
     size_t begun =
         count < sentence->options.prefix_length ? count : sentence->options.prefix_length;
-    size_t given = strlen(sentence->given), rest = begun > 0 ? tokens[begun - 1].end : 0;
-    while (given > 0 && strchr(" \t\n\r", sentence->given[given - 1]) && out->text[rest] == ' ')
+    size_t given = strlen(sentence->given.text), rest = begun > 0 ? tokens[begun - 1].end : 0;
+    while (given > 0 && strchr(" \t\n\r", sentence->given.text[given - 1]) &&
+           out->text[rest] == ' ')
         rest++;
     size_t left = strlen(out->text + rest);
     char *text = arena_alloc(arena, given + left + 1, 1);
     if (!text)
         return error_memory(err);
-    memcpy(text, sentence->given, given);
+    memcpy(text, sentence->given.text, given);
     memcpy(text + given, out->text + rest, left + 1);
     if (begun > 0)
-        memcpy(tokens, sentence->given_tokens, begun * sizeof *tokens);
+        memcpy(tokens, sentence->given.tokens, begun * sizeof *tokens);
     for (struct token *token = tokens + begun; token < tokens + count; token++) {
         token->begin = token->begin < rest ? given : token->begin - rest + given;
         token->end = token->end < rest ? given : token->end - rest + given;

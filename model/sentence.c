@@ -346,10 +346,10 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
     struct arena *scratch = &list->scratch;
     struct token *tokens;
     struct tokenizer_reading how = reading_of(list, &sentence->held);
-    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch, &tokens,
-                                &count, err) != 0)
+    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->reading.lowered, scratch,
+                                &tokens, &count, err) != 0)
         return -1;
-    bool finds = !sentence->verbatim && !list->complete && t->readable.unreadable &&
+    bool finds = !sentence->reading.verbatim && !list->complete && t->readable.unreadable &&
                  search_constrains(&sentence->options);
     if (finds && readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch,
                                err) != 0)
@@ -359,15 +359,15 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
                                scratch, err) != 0)
             return -1;
         sentence->held = how.held;
-        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->lowered, scratch,
-                                    &tokens, &count, err) != 0)
+        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->reading.lowered,
+                                    scratch, &tokens, &count, err) != 0)
             return -1;
     }
     struct token *kept = keep(sentence, tokens, count);
     if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
+        sentence->reading.unknown += tokens[i].id == tokenizer_unknown(t->source);
     int end = tokenizer_end(t->source);
     if (t->config.encoder.eos && count > 0)
         kept[count++] = (struct token){
@@ -380,7 +380,7 @@ static int tokenize(struct sentence *sentence, struct prepared *list, struct err
 static int sentence_init(struct sentence *sentence, struct prepared *list, struct span span,
                          struct error *err) {
     *sentence = (struct sentence){.translator = list->translator,
-                                  .verbatim = list->text->verbatim,
+                                  .reading.verbatim = list->text->verbatim,
                                   .text = list->text->text,
                                   .source = span,
                                   .opening = list->translator->opening,
@@ -441,7 +441,7 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     limit_target(sentence);
 
     /* a translation is compared if the search can hold something and has one best answer */
-    if (!sentence->verbatim && t->signs && search_constrains(&sentence->options) &&
+    if (!sentence->reading.verbatim && t->signs && search_constrains(&sentence->options) &&
         sentence->options.strategy != &search_sample) {
         size_t bytes = sentence->source.end - sentence->source.begin;
         sentence->check = arena_zalloc(&sentence->arena, 1, sizeof *sentence->check);
@@ -708,7 +708,7 @@ static int put_label(struct sentence *sentence, int id, struct error *err) {
     memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
     sentence->tokens = tokens;
     sentence->length++;
-    sentence->labelled = true;
+    sentence->reading.labelled = true;
     limit_target(sentence);
     return 0;
 }
@@ -744,8 +744,8 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
     size_t count;
     bool lowered; /* needed only if the translation will be in capitals again */
     if (tokenizer_encode(sentence->translator->target, text, length,
-                         sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens, &count,
-                         err) != 0)
+                         sentence->reading.lowered ? &lowered : NULL, &sentence->arena, &tokens,
+                         &count, err) != 0)
         return -1;
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count,
@@ -761,8 +761,8 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
                              "the model can only copy words, and the text has no %s",
                              tokens[i].piece);
     }
-    sentence->given = copy;
-    sentence->given_tokens = tokens;
+    sentence->given.text = copy;
+    sentence->given.tokens = tokens;
     sentence->options.prefix = ids;
     sentence->options.prefix_length = count;
     return 0;
@@ -798,16 +798,17 @@ int sentence_attend(struct sentence *sentence, size_t step, const double *weight
                          sentence->length);
     float *own = arena_alloc(&sentence->arena, count, sizeof *own);
     double sum = 0;
-    if (!sentence->forced_attention) /* allocated once, for all possible steps */
-        sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1,
-                                                 sizeof *sentence->forced_attention);
-    if (!own || !sentence->forced_attention)
+    if (!sentence->given.attention) /* allocated once, for all possible steps */
+        sentence->given.attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1,
+                                                sizeof *sentence->given.attention);
+    if (!own || !sentence->given.attention)
         return error_memory(err);
     for (size_t j = 0; j < count; j++)
         sum += weights[j];
     for (size_t j = 0; j < count; j++)
         own[j] = (float)(weights[j] / sum);
-    sentence->forced_attention[sentence->forced_count++] = (struct forced_attention){step, own};
+    sentence->given.attention[sentence->given.attention_count++] =
+        (struct forced_attention){step, own};
     return 0;
 }
 
@@ -824,8 +825,8 @@ void sentence_fail(struct sentence *sentence, const struct error *error) {
 
 void sentence_leave(struct sentence *sentence) {
     sentence->targets.ids = NULL;
-    arena_done(&sentence->decoding);
-    arena_done(&sentence->searching);
+    arena_done(&sentence->decoding.arena);
+    arena_done(&sentence->decoding.searching);
 }
 
 const char *sentence_text(const struct sentence *sentence) {
@@ -844,7 +845,7 @@ void sentence_done(struct sentence *sentence) {
 /* ---- the rows and memory of a sentence ---- */
 
 struct span sentence_own(const struct sentence *sentence) {
-    return (struct span){sentence->labelled,
+    return (struct span){sentence->reading.labelled,
                          sentence->length - sentence->translator->config.encoder.eos};
 }
 
@@ -857,13 +858,13 @@ bool sentence_drops(const struct sentence *sentence) {
 }
 
 bool sentence_replaces(const struct sentence *sentence) {
-    return sentence->replace_unknowns && sentence->unknown > 0;
+    return sentence->caller.replace_unknowns && sentence->reading.unknown > 0;
 }
 
 const float *sentence_forced(const struct sentence *sentence, size_t step) {
-    for (size_t i = 0; i < sentence->forced_count; i++)
-        if (sentence->forced_attention[i].step == step)
-            return sentence->forced_attention[i].weights;
+    for (size_t i = 0; i < sentence->given.attention_count; i++)
+        if (sentence->given.attention[i].step == step)
+            return sentence->given.attention[i].weights;
     return NULL;
 }
 
@@ -874,7 +875,7 @@ size_t sentence_readout(const struct sentence *sentence) {
 
 size_t sentence_top(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
-    bool asked = sentence->wants_alignment || sentence_replaces(sentence);
+    bool asked = sentence->caller.wants_alignment || sentence_replaces(sentence);
     return t->alignment.query.out > 0 && asked ? t->decoder.shape.top : 0;
 }
 
@@ -919,7 +920,8 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
     size_t head = sentence_top(sentence) > 0 ? t->alignment.key.out : 0;
     size_t each = shape->key + shape->value + head +
                   (sentence->copies ? t->output.key.out + t->output.gate_context.out : 0);
-    if (sentence->wants_looks) { /* the weights, and the pass through the network that finds them */
+    /* the weights, and the pass through the network that finds them */
+    if (sentence->caller.wants_looks) {
         size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
         looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
     }

@@ -55,6 +55,44 @@ struct sentence_check {
         *places; /* [lists[CHECK_NUMBERS].source_count] the source's amounts, within the sentence */
 };
 
+/* How the text of a sentence was read. */
+struct sentence_reading {
+    bool verbatim; /* translator_text's */
+    bool labelled; /* the first token is a label (sentence_choose_variant), not the text's */
+    bool lowered;  /* the text is in capitals and was read in small letters; the translation will be
+                      in capitals */
+    size_t unknown; /* tokens that the vocabulary lacks */
+};
+
+/* What is given of the translation. */
+struct sentence_given {
+    const char *text;     /* it begins with this text, whose tokens are options.prefix and */
+    struct token *tokens; /* [options.prefix_length] */
+    struct forced_attention *attention; /* [attention_count] at most one a step */
+    size_t attention_count;
+};
+
+/* What the caller sets. */
+struct sentence_caller {
+    bool replace_unknowns;        /* for rendering_make */
+    bool wants_alignment;         /* hypotheses have the rows of the model's alignment head */
+    bool wants_looks;             /* the answer has the weights of all heads (struct looks) */
+    const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
+    void *owner;
+};
+
+/* What only the steps read, while the sentence is in a batch. */
+struct sentence_decoding {
+    struct arena arena;          /* holds the rest, but for */
+    struct arena searching;      /* data of a search of several rows, until its answer is copied */
+    struct memory *memory;       /* that the decoder attends to (model/network/network.h) */
+    const float *first_state;    /* of the decoder, where the search may come back to it */
+    const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G]
+                                    each */
+    const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
+    size_t first_row;            /* place in its batch */
+};
+
 struct sentence {
     /* the question: sentence_prepare and the caller set it before batch_admit */
     const struct translator *translator;
@@ -63,55 +101,35 @@ struct sentence {
     struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within
                              the sentence */
     size_t length;        /* T, 1.. */
-    bool verbatim;        /* translator_text's */
+    struct sentence_reading reading;
     struct opaque_runs held; /* bytes that are copied unchanged; each run is one token if the model
                                 and the search can do that */
-    bool labelled; /* the first token is a label (sentence_choose_variant), not the text's */
-    bool lowered;  /* the text is in capitals and was read in small letters; the translation will be
-                      in capitals */
-    size_t unknown;               /* tokens that the vocabulary lacks */
     struct sentence_check *check; /* NULL if it is not compared */
     bool untranslated; /* its translation is its own text: the model can read few or no letters of
                           it, or found no words */
     struct search_options options;
-    bool usual_length;     /* options.max_length is the model's, not the caller's */
-    bool replace_unknowns; /* for rendering_make; the caller's */
-    bool wants_alignment; /* hypotheses have the rows of the model's alignment head; the caller's */
-    bool wants_looks;     /* the answer has the weights of all heads (struct looks); the caller's */
-    const int *opening;   /* [translator's opening_count] tokens that the decoder reads before its
-                             first step */
-    const char
-        *given; /* the translation begins with this text, whose tokens are options.prefix and */
-    struct token *given_tokens;                /* [options.prefix_length] */
-    struct forced_attention *forced_attention; /* [forced_count] at most one a step */
-    size_t forced_count;
-    const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
-    void *owner;                  /* the caller's */
+    bool usual_length;  /* options.max_length is the model's, not the caller's */
+    const int *opening; /* [translator's opening_count] tokens that the decoder reads before its
+                           first step */
+    struct sentence_given given;
+    struct sentence_caller caller;
 
     /* the answer: valid when batch_step has handed the sentence back */
     struct hypothesis *hypotheses; /* [count], best first; NULL when error or dropped is set */
     size_t count;
     const struct looks *looks; /* of the best hypothesis, or NULL */
-    bool dropped;              /* it left the batch because of *cancelled */
+    bool dropped;              /* it left the batch because of *caller.cancelled */
     const struct error *error; /* NULL: none */
     size_t steps;              /* decoder steps taken */
 
     /* inside */
-    struct arena arena;     /* holds everything that belongs to this sentence, except for */
-    struct arena decoding;  /* data that only its steps read, while it is in a batch, and */
-    struct arena searching; /* data of a search of several rows, until its answer is copied */
-    struct search search;   /* after the batch only its options and its tree are valid */
-    struct memory *memory;  /* the memory that the decoder attends to (model/network/network.h),
-                               while decoding */
-    struct copies *copies;  /* target tokens that no vocabulary has (model/network/network.h), for
-                               phrases and models that copy */
+    struct arena arena;   /* holds all of the sentence but its decoding */
+    struct search search; /* after the batch only its options and its tree are valid */
+    struct sentence_decoding decoding;
+    struct copies *copies; /* target tokens that no vocabulary has (model/network/network.h), for
+                              phrases and models that copy */
     struct target_ids
         targets; /* the search chooses from these; its ids may be freed when it leaves its batch */
-    const float *first_state; /* of the decoder, where the search may come back to it */
-    const float *
-        *opening_past; /* [opening_count] what the steps of the opening have added, [G] each */
-    const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
-    size_t first_row;            /* place in its batch */
 };
 
 /* ---- making the question ---- */
@@ -215,8 +233,8 @@ bool sentence_drops(const struct sentence *sentence);
  * that its steps attend to, and what they add to their past. At most SIZE_MAX. */
 size_t sentence_max_bytes(const struct sentence *sentence);
 
-/* Block sizes of sentence->decoding and ->searching, and of the blocks for what steps add to the
- * past. */
+/* Block sizes of the arenas of struct sentence_decoding, and of the blocks for what steps add to
+ * the past. */
 enum { SENTENCE_BLOCK_BYTES = 16 * 1024, SENTENCE_SEARCH_BYTES = 32 * 1024 };
 size_t sentence_past_block(const struct sentence *sentence);
 

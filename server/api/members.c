@@ -309,7 +309,7 @@ static void put_top_k(const struct sentence_view *view, const char *key) {
 }
 
 static void put_timing(const struct sentence_view *view, const char *key) {
-    const struct job *job = view->sentence->owner;
+    const struct job *job = view->sentence->caller.owner;
     writer_begin_object(view->out, key);
     writer_number(view->out, "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000);
     writer_number(view->out, "decode_ms", (double)(job->done_us - job->admitted_us) / 1000);

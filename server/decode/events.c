@@ -239,7 +239,7 @@ static bool send_token(struct events *events, struct event *event) {
     else if (feed->sent + 1 <
              sentence->options
                  .prefix_length) /* the text of a given prefix is sent with its last token */
-        event->piece = sentence->given_tokens[feed->sent].piece;
+        event->piece = sentence->given.tokens[feed->sent].piece;
     else if (!send_text(events, feed, &all, event))
         return false;
     event->kind = EVENT_TOKEN;

@@ -76,7 +76,7 @@ static int prepare_given(const struct request *request, const struct text *text,
         return error_set(err, ERROR_INPUT,
                          "include: heads needs a translation of at most %zu tokens, got %zu", most,
                          target);
-    sentence->wants_looks = true;
+    sentence->caller.wants_looks = true;
     return 0;
 }
 
@@ -129,11 +129,11 @@ static void job_measure(struct job *job, const struct sentence *sentence) {
 /* Each job of a request samples independently, because its number selects the random stream. */
 static void job_set(struct job *job, struct sentence *sentence) {
     struct request *request = job->request;
-    sentence->cancelled = &request->cancellation.flag;
-    sentence->replace_unknowns = request->parameters.replace_unknowns;
+    sentence->caller.cancelled = &request->cancellation.flag;
+    sentence->caller.replace_unknowns = request->parameters.replace_unknowns;
     /* signs are mended by the alignment: whether the answer has it must not change the text */
-    sentence->wants_alignment = request->wanted.aligns || sentence->check;
-    sentence->owner = job;
+    sentence->caller.wants_alignment = request->wanted.aligns || sentence->check;
+    sentence->caller.owner = job;
     sentence->options.sampling.stream =
         (uint64_t)request->parameters.number << 32 | (uint64_t)(job - request->jobs);
     job->sentence = sentence;

@@ -170,7 +170,7 @@ int judgement_make(const struct request *request, const struct text *text,
     const struct hypothesis *best = &sentence->hypotheses[0];
     struct span own = sentence_own(sentence);
     *out = (struct judgement){.untranslated = sentence->untranslated,
-                              .unknown = sentence->unknown,
+                              .unknown = sentence->reading.unknown,
                               .tokens = own.end - own.begin};
 
     /* A logical form says less than its question, so only translations can leave something out.
@@ -188,13 +188,13 @@ int judgement_make(const struct request *request, const struct text *text,
             return -1;
     }
     /* a given translation and text that was returned unchanged are not the model's own output */
-    if (request->wanted.warns && !sentence->given && !sentence->verbatim &&
+    if (request->wanted.warns && !sentence->given.text && !sentence->reading.verbatim &&
         !sentence->untranslated && strcmp(writer->task, "translation") == 0 &&
         rendering_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
     if (judge_differences(sentence, first, arena, out) != 0)
         return -1;
-    return first || sentence->given
+    return first || sentence->given.text
                ? 0
                : judge_glossary(request, text, sentence, arena, &out->lists[CHECK_GLOSSARY]);
 }

@@ -148,8 +148,8 @@ int pivot_compose(const struct sentence *first, const struct rendering *renderin
     out->source = first->source;
     out->tokens = tokens;
     out->length = middle.columns;
-    out->labelled = first->labelled;
-    out->unknown = first->unknown;
+    out->reading.labelled = first->reading.labelled;
+    out->reading.unknown = first->reading.unknown;
     out->search.setting.source_length = attends ? middle.columns : 0;
     out->hypotheses = hypotheses;
     memcpy(hypotheses, second->hypotheses, out->count * sizeof *hypotheses);

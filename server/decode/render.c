@@ -114,7 +114,7 @@ int render_words(const struct sentence *sentence, enum word_kind kind,
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
-    if (sentence->labelled)
+    if (sentence->reading.labelled)
         out->source.tokens[0] =
             (struct word_range){0, 0}; /* the label does not belong to any word */
     return find_side(sentence->translator, kind, &target, arena, &out->target, err);

@@ -239,7 +239,7 @@ static void return_job(const struct worker *worker, struct job *job) {
  * its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct metrics *metrics = worker->pool->options.metrics;
-    struct job *job = sentence->owner, *last = worker->live[--worker->live_count];
+    struct job *job = sentence->caller.owner, *last = worker->live[--worker->live_count];
     struct held *held = &worker->held[job->express];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
@@ -254,7 +254,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
     metrics_add(metrics, GAUGE_DECODING_BYTES, -(int64_t)job->bytes);
 
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
-    metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
+    metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->reading.unknown);
     job->sentence->dropped |= sentence->dropped;
     if (!job_continues(job)) {
         job_end(job);

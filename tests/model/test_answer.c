@@ -57,13 +57,13 @@ START_TEST(an_answer_is_all_that_stays) {
     size_t before = arena_bytes(&sentence->arena), most = 0;
     batch_admit(batch, &sentence, 1);
     while (batch_step(batch, done) == 0)
-        most = arena_bytes(&sentence->searching);
+        most = arena_bytes(&sentence->decoding.searching);
     ck_assert_uint_eq(sentence->count, 2);
     size_t after = arena_bytes(&sentence->arena) - before, wanted = answer_bytes(sentence);
     ck_assert_msg(after <= wanted + BLOCKS, "%zu bytes of an answer of %zu", after, wanted);
     ck_assert_uint_gt(most, 5 * after);
-    ck_assert_uint_eq(arena_bytes(&sentence->searching), 0);
-    ck_assert_uint_eq(arena_bytes(&sentence->decoding), 0);
+    ck_assert_uint_eq(arena_bytes(&sentence->decoding.searching), 0);
+    ck_assert_uint_eq(arena_bytes(&sentence->decoding.arena), 0);
     sentence_done(sentence);
     batch_free(batch);
 }

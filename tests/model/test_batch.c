@@ -211,7 +211,7 @@ START_TEST(cancelled_ones_leave_at_once) {
     struct sentence *one = prepare(model_texts[4], &search_beam, 5),
                     *other = prepare(model_texts[2], &search_beam, 5), *done[ROWS];
     atomic_bool cancelled = false;
-    one->cancelled = &cancelled;
+    one->caller.cancelled = &cancelled;
     batch_admit(batch, (struct sentence *[]){one, other}, 2);
     ck_assert_uint_eq(batch_step(batch, done), 0);
     atomic_store(&cancelled, true);

@@ -133,7 +133,7 @@ START_TEST(others_stay) {
     open_model("weights/en-de");
     for (int i = 0; i < 5; i++) {
         make("Watch Yahoo!", "Pass auf.", 0);
-        made.sentence.verbatim = i == 0;
+        made.sentence.reading.verbatim = i == 0;
         made.sentence.untranslated = i == 1;
         made.sentence.held = (struct opaque_runs){&run, i == 2};
         made.hypotheses[0].ended = i != 3;

@@ -148,7 +148,7 @@ START_TEST(what_a_sentence_is_made_to_hold) {
     sentence_done(sentence);
     prepare(t, 1, &arena, &sentence);
     ck_assert_uint_eq(sentence->options.phrases.list[0].length, 1);
-    ck_assert_uint_eq(sentence->unknown, 0);
+    ck_assert_uint_eq(sentence->reading.unknown, 0);
     ck_assert_str_eq(rendering_piece(sentence, sentence->options.phrases.list[0].tokens[0]),
                      "\xe2\x96\x81{name}");
     sentence_done(sentence);

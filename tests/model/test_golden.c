@@ -572,7 +572,7 @@ START_TEST(texts_equal_python) {
         ck_assert_uint_eq(list->length, read_ids(json_object_get(sentence, "source"), ids, 64));
         for (size_t j = 0; j < list->length; j++)
             ck_assert_int_eq(list->tokens[j].id, ids[j]);
-        list->replace_unknowns = true;
+        list->caller.replace_unknowns = true;
         decode(current.batch, list, 1, 1);
         struct rendering rendering;
         ck_assert_int_eq(rendering_make(list, &list->hypotheses[0], &arena, &rendering, NULL), 0);

@@ -72,13 +72,13 @@ static void teardown(void) {
 
 static struct sentence *prepare(const char *text, const struct search_options *options) {
     struct sentence *sentence = model_prepare(translator, text, options, &arena);
-    sentence->wants_looks = true;
+    sentence->caller.wants_looks = true;
     return sentence;
 }
 
 static struct sentence *prepare_forced(const char *text, const int *tokens, size_t length) {
     struct sentence *sentence = model_prepare_forced(translator, text, tokens, length, &arena);
-    sentence->wants_looks = true;
+    sentence->caller.wants_looks = true;
     return sentence;
 }
 
@@ -260,7 +260,7 @@ START_TEST(nothing_unless_asked) {
     open_model("transformer", "float32");
     struct sentence *plain = prepare(texts[1], &searches[0]),
                     *asking = prepare(texts[1], &searches[0]);
-    plain->wants_looks = false;
+    plain->caller.wants_looks = false;
     size_t least = sentence_looks(plain, plain->options.max_length) * sizeof(float);
     ck_assert_uint_ge(sentence_max_bytes(asking), sentence_max_bytes(plain) + least);
     decoded(plain);

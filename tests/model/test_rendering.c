@@ -79,11 +79,11 @@ START_TEST(unknowns_are_replaced) {
     static const size_t best[] = {2, 1, 0, 4},
                         second[] = {0, 3, 4,
                                     3}; /* </s> does not count; \u2581 belongs to what follows */
-    list->replace_unknowns = true;
+    list->caller.replace_unknowns = true;
     struct rendering rendering = render_unknowns(list, 4, best, second);
     check_rendered(&rendering, "\u4f60\u597d\u4f60\u597dto.", 4,
                    (const char *const[]){"\u4f60\u597d", "\u4f60\u597d", "to", "."});
-    list->replace_unknowns = false;
+    list->caller.replace_unknowns = false;
     rendering = render_unknowns(list, 1, best, second);
     ck_assert_str_eq(rendering.text, " \u2047 ");
     ck_assert_str_eq(rendering.tokens[0].piece, "<unk>");
@@ -96,13 +96,13 @@ START_TEST(unknown_words_are_replaced) {
     struct sentence *list = prepare("Where  is Zo\u00eb\u2019s ladder?");
     ck_assert_uint_eq(list->length, 8);
     ck_assert_str_eq(list->tokens[2].piece, "zo\u00eb");
-    ck_assert_uint_eq(list->unknown, 4); /* zo\u00eb, \u2019, ladder, and s */
-    list->replace_unknowns = true;
+    ck_assert_uint_eq(list->reading.unknown, 4); /* zo\u00eb, \u2019, ladder, and s */
+    list->caller.replace_unknowns = true;
     static const size_t best[] = {2, 7, 3}, second[] = {0, 5, 0};
     struct rendering rendering = render_unknowns(list, 3, best, second);
     check_rendered(&rendering, "Zo\u00eb ladder \u2019", 3,
                    (const char *const[]){"Zo\u00eb", "ladder", "\u2019"});
-    list->replace_unknowns = false;
+    list->caller.replace_unknowns = false;
     rendering = render_unknowns(list, 2, best, second);
     ck_assert_str_eq(rendering.text, "\u2047 \u2047");
     ck_assert_str_eq(rendering.tokens[1].piece, "<unk>");

@@ -43,13 +43,13 @@ static void teardown(void) {
 
 static struct sentence *prepare(const char *text, const struct search_options *options) {
     struct sentence *sentence = model_prepare(translator, text, options, &arena);
-    sentence->wants_alignment = true;
+    sentence->caller.wants_alignment = true;
     return sentence;
 }
 
 static struct sentence *prepare_forced(const char *text, const int *tokens, size_t length) {
     struct sentence *sentence = model_prepare_forced(translator, text, tokens, length, &arena);
-    sentence->wants_alignment = true;
+    sentence->caller.wants_alignment = true;
     return sentence;
 }
 
@@ -220,11 +220,11 @@ START_TEST(nobody_asks_nothing_is_kept) {
     open_nth(_i);
     struct sentence *asked = decoded(prepare(texts[2], &ways[1])),
                     *plain = prepare(texts[2], &ways[1]);
-    plain->wants_alignment = false;
+    plain->caller.wants_alignment = false;
     decoded(plain);
     ck_assert_uint_eq(sentence_added(asked), translator->decoder.shape.top);
     ck_assert_uint_eq(sentence_added(plain) + plain->search.setting.stored.top, 0);
-    ck_assert_ptr_null(plain->alignment_keys);
+    ck_assert_ptr_null(plain->decoding.alignment_keys);
     ck_assert_uint_gt(sentence_max_bytes(asked),
                       sentence_max_bytes(plain) + translator->decoder.shape.top * sizeof(float));
     for (size_t h = 0; h < plain->count; h++) {
@@ -314,17 +314,17 @@ START_TEST(unknowns_are_replaced_by_alignment) {
         second++;
     last[second] = 1;
     ck_assert_uint_lt(sentence->length, 8);
-    ck_assert_uint_gt(sentence->unknown, 0);
+    ck_assert_uint_gt(sentence->reading.unknown, 0);
     decoded(sentence);
     int unknown = tokenizer_unknown(translator->target);
     const float *attention = first, *alignment = last;
     struct hypothesis h = {
         .tokens = &unknown, .length = 1, .attention = &attention, .alignment = &alignment};
     struct rendering rendering;
-    sentence->replace_unknowns = true;
+    sentence->caller.replace_unknowns = true;
     ck_assert_int_eq(rendering_make(sentence, &h, &arena, &rendering, NULL), 0);
     ck_assert_str_eq(rendering.text, "\xE2\x98\x83");
-    sentence->unknown = 0;
+    sentence->reading.unknown = 0;
     ck_assert_int_eq(rendering_make(sentence, &h, &arena, &rendering, NULL), 0);
     ck_assert_str_ne(rendering.text, "\xE2\x98\x83");
     sentence_done(sentence);

@@ -560,7 +560,7 @@ static struct sentence *between(const struct translator *t, const char *text, co
     ck_assert_int_eq(
         sentence_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
     ck_assert_msg(sentence_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
-    (*list)->wants_looks = looks;
+    (*list)->caller.wants_looks = looks;
     batch_admit(batch, &(struct sentence *){*list}, 1);
     while (batch_step(batch, done) == 0)
         ck_assert_uint_lt(++steps, 100);

@@ -303,7 +303,7 @@ START_TEST(an_unknown_is_told_from_the_copy_of_its_word) {
                                       .attention = attention},
                             replaced = {.tokens = &unknown, .length = 1, .attention = attention};
     struct rendering of_copy, of_unknown;
-    sentence->replace_unknowns = true;
+    sentence->caller.replace_unknowns = true;
     sentence->search.setting.source_length = sentence->length;
     ck_assert_int_eq(rendering_make(sentence, &copied, &arena, &of_copy, NULL), 0);
     ck_assert_int_eq(rendering_make(sentence, &replaced, &arena, &of_unknown, NULL), 0);

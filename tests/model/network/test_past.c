@@ -28,7 +28,7 @@ static const int *forced_tokens; /* what a row's past must be; NULL: anything */
 
 /* The memory that only its steps read is within its bound, and is freed when it leaves. */
 static void check_bytes(const struct sentence *sentence, bool live) {
-    size_t bytes = arena_bytes(&sentence->decoding);
+    size_t bytes = arena_bytes(&sentence->decoding.arena);
     ck_assert_uint_le(bytes, live ? sentence_max_bytes(sentence) : 0);
 }
 

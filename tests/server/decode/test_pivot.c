@@ -47,7 +47,7 @@ static void setup(void) {
                               .hypotheses = &written,
                               .count = 1,
                               .search = {.setting.source_length = SOURCE},
-                              .unknown = 1};
+                              .reading.unknown = 1};
     second = (struct sentence){.translator = translator,
                                .text = middle,
                                .source = {0, 5},
@@ -84,7 +84,7 @@ START_TEST(rows_are_composed) {
     ck_assert_str_eq(composed.tokens[1].piece, "cd");
     ck_assert_uint_eq(composed.tokens[SOURCE - 1].begin, 5);
     ck_assert_ptr_eq(composed.text, first.text);
-    ck_assert_uint_eq(composed.unknown, 1);
+    ck_assert_uint_eq(composed.reading.unknown, 1);
     for (size_t t = 0; t <= TARGET; t++) {
         check_row(composed.hypotheses[0].attention[t], expected[t]);
         check_row(composed.hypotheses[0].alignment[t], expected[t]);

@@ -255,7 +255,7 @@ START_TEST(defaults) {
     ck_assert_uint_eq(request.wanted.include, INCLUDE_TOKENS);
     ck_assert_uint_eq(request.job_count, 2);
     ck_assert_uint_eq(request.jobs[0].rows, 5);
-    ck_assert_ptr_eq(request.jobs[1].sentence->owner, &request.jobs[1]);
+    ck_assert_ptr_eq(request.jobs[1].sentence->caller.owner, &request.jobs[1]);
 }
 END_TEST
 
@@ -398,7 +398,7 @@ START_TEST(equal_sentences_are_decoded_once) {
     batch_admit(batch, admitted, 2);
     while (batch_sentences(batch) > 0)
         for (size_t i = batch_step(batch, done); i-- > 0;)
-            job_end(done[i]->owner);
+            job_end(done[i]->caller.owner);
     ck_assert_uint_eq(finished, 1);
     const struct sentence *first = &request.texts[0].sentences[0],
                           *last = &request.texts[1].sentences[0];
