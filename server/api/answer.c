@@ -189,6 +189,8 @@ bool answer_is_large(struct request *request) {
 
 static size_t least_of_sentence(struct request *request, const struct sentence *sentence) {
     struct writer count = {.most = SIZE_MAX, .number_bytes = WRITER_LEAST_NUMBER};
+    if (!sentence) /* of a long text, until a worker makes it (request.queued.window) */
+        return 0;
     members_count(request, sentence, &count);
     return count.length;
 }

@@ -204,6 +204,22 @@ START_TEST(long_sentences_are_wrapped) {
 }
 END_TEST
 
+/* Only a part of its sentences waits at once, and the others do not exist yet. */
+START_TEST(long_texts_have_all_sentences) {
+    enum { SENTENCES = 600 };
+    static const char one[] = "A boy plays in the snow. ";
+    static char json[SENTENCES * sizeof one + 128];
+    struct reply reply;
+    int length = sprintf(json, "{'strategy': 'greedy', 'max_length': 2, 'text': '");
+    for (size_t i = 0; i < SENTENCES; i++)
+        length += sprintf(json + length, "%s", one);
+    strcpy(json + length, "'}");
+    translate(json, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations.0.sentences")), SENTENCES);
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(split_sentences) {
     struct reply reply;
     translate("{'text': 'A boy plays. The dog runs.'}", &reply);
@@ -576,6 +592,7 @@ Suite *translate_suite(void) {
     tcase_add_test(shape, blank_texts);
     tcase_add_test(shape, white_space_between_sentences);
     tcase_add_test(shape, long_sentences_are_wrapped);
+    tcase_add_test(shape, long_texts_have_all_sentences);
     tcase_add_test(shape, split_sentences);
     tcase_add_test(shape, includes);
     tcase_add_test(shape, include_nothing_or_all);
