@@ -53,7 +53,7 @@ static void end(struct worker *worker, struct sentence *sentence) {
     if (sentence->error)
         die(sentence->error->message);
     worker->tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
-    worker->waited += now() - *(const double *)sentence->owner;
+    worker->waited += now() - *(const double *)sentence->caller.owner;
     sentence_done(sentence);
 }
 
@@ -63,7 +63,7 @@ static size_t admit(struct worker *worker, size_t from, size_t *free_rows) {
     for (; to < worker->count && sentence_max_rows(worker->sentences[to]) <= *free_rows; to++) {
         *free_rows -= sentence_max_rows(worker->sentences[to]);
         worker->admitted[to] = now();
-        worker->sentences[to]->owner = &worker->admitted[to];
+        worker->sentences[to]->caller.owner = &worker->admitted[to];
     }
     batch_admit(worker->batch, worker->sentences + from, to - from);
     return to;
@@ -126,7 +126,7 @@ static void deal(struct worker *workers, const struct lines *lines, const struct
             die(err.message);
         if (count == 0) /* blank */
             continue;
-        list->wants_alignment = decoding->aligns;
+        list->caller.wants_alignment = decoding->aligns;
         worker->sentences[worker->count++] = list;
     }
 }
