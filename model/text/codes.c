@@ -324,8 +324,7 @@ static size_t as_identifier(const struct scan *scan) {
     return code && whole == end && !ascii_among(scan_peek(scan, end), "'") ? end : begin;
 }
 
-/* True if the name ends with one of these suffixes: README.md, example.org, archive.tar.gz. */
-static bool has_suffix(const char *text, size_t length) {
+bool scan_names_file(const char *text, size_t length) {
     static const char suffixes[] = " mjs cjs less map env svelte wasm eot txt md rst pdf doc docx "
                                    "xls xlsx ppt pptx odt ods odp rtf csv tsv json xml yaml yml "
                                    "toml ini conf cfg "
@@ -375,7 +374,7 @@ static size_t as_path(const struct scan *scan) {
     at = scan_trim(scan, begin, at);
     if (at <= begin + 1)
         return begin;
-    return rooted || has_suffix(scan->text + begin, at - begin) ? at : begin;
+    return rooted || scan_names_file(scan->text + begin, at - begin) ? at : begin;
 }
 
 /* ---- words with signs in them ---- */
@@ -548,11 +547,6 @@ static size_t line_end(const struct scan *scan, size_t at) {
     return end ? (size_t)(end - scan->text) : most < MAX_LINE ? scan->length : at;
 }
 
-#define UP_TO(words) "(!(" words ").)*" words
-#define SQL                                                                                        \
-    "(SELECT " UP_TO(" FROM ") "|(INSERT|DELETE) " UP_TO("(INTO |FROM )") "|UPDATE " UP_TO(        \
-        " SET ") "|(CREATE|ALTER|DROP) " UP_TO("TABLE ") ")"
-
 /* True if a line is a statement of a program: it ends as one does and has a sign that only programs
  * have, or it is SQL. */
 static bool is_statement(const struct scan *scan, size_t begin, size_t end) {
@@ -635,7 +629,7 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"emoticon", NOTATION_CODES, OPAQUE_EMOJI, CHUNK, ":;=<8xX^", NULL,
      "(<3|^[\\^_]+|" EYES MOUTH "{1,3}!" MOUTH ")&([ \t\n\r.,!?)]|\\z)"},
     {"angle brackets", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "<", NULL,
-     "<(<\\w+>>|[#@:!=$%&?+*\\^~][^<> \n\t]+>)"},
+     "<(<\\w+>>|/?\\l[\\l\\d-]*/?>|[#@:!=$%&?+*\\^~][^<> \n\t]+>)"},
     {"shortcode", NOTATION_CODES, OPAQUE_EMOJI, WORD, ":", NULL,
      ":&([0-9_]*[\\l+-])[\\c+-]{1,29}:\\b"},
     {"parameter", NOTATION_CODES, OPAQUE_CODE, CHUNK, "!%:", NULL,
@@ -657,7 +651,7 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
      "&([!:+*/\\^~-]*[&|<>=])[&|<>=!:+*/\\^~-]{2,8}&([ \t\n.,;?)]|\\z)"},
     {"rule", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule, NULL},
     {"style", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\xc2|", NULL,
-     "\xc2\xa7([a-fk-or]&\\l|\\d&\\u)|\\|(c[0-9a-fA-F]{8}|r)"},
+     "(\xc2\xa7([a-fk-or]&\\l|\\d&\\u)|\\|(c[0-9a-fA-F]{8}|r))"},
     {"formula of letters", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
      "!(\\l[a-z]{3,99}\\r+\\b)&(\\d*\\l)&([\\l\\d]*\\r)([\\l\\d]|\\r)+\\b"},
     {"programming language", NOTATION_CODES, OPAQUE_CODE, WORD, CAPITALS, NULL,
@@ -677,6 +671,5 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"sign", NOTATION_CODES, OPAQUE_SYMBOL, ANYWHERE, "{}\\*~`", as_sign, NULL},
     {"command line", NOTATION_LAYOUT, OPAQUE_CODE, LINE, NULL, NULL,
      "($ [a-z./~_]|>>> &([^\n(=]*[(=])|\\u:\\\\[^\n>]*>|[^\n @]+@[^\n $#]*[$#] ).*&(\n|\\z)"},
-    {"SQL", NOTATION_SQL, OPAQUE_CODE, LINE, "SIDUCA", NULL, SQL},
     {"code", NOTATION_LAYOUT, OPAQUE_CODE, LINE, NULL, as_code, NULL},
 };

@@ -71,7 +71,7 @@ static const char *part_end(const char *from) {
     if (*from == '&' || *from == '!')
         return part_end(from + 1);
     if (*from == '\\')
-        return from + 2;
+        return from[1] == '<' ? strchr(from, '>') + 1 : from + 2;
     if (*from == '[') {
         for (from++; *from != ']'; from++)
             from += *from == '\\';
@@ -112,6 +112,19 @@ static bool is_in_set(const char *set, char c) {
         set += range ? 2 : 0;
     }
     return found != without;
+}
+
+/* words: with a space before and after each, up to '>'. */
+static ptrdiff_t match_words(const struct scan *scan, const char *words, size_t at) {
+    size_t longest = 0, left = scan->length - at;
+    for (const char *word = words + 1, *end; *word != '>'; word = end + 1) {
+        end = strchr(word, ' ');
+        size_t length = (size_t)(end - word);
+        if (length > longest && length <= left && *word == scan->text[at] &&
+            memcmp(word, scan->text + at, length) == 0)
+            longest = length;
+    }
+    return longest > 0 ? (ptrdiff_t)(at + longest) : NONE;
 }
 
 static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
@@ -165,7 +178,7 @@ static ptrdiff_t match_part(const struct scan *scan, const char *from, const cha
     case '(':
         return match_choice(scan, from + 1, to - 1, at);
     case '\\':
-        return match_escape(scan, from[1], at);
+        return from[1] == '<' ? match_words(scan, from + 2, at) : match_escape(scan, from[1], at);
     case '[':
         found = more && is_in_set(from, scan->text[at]);
         break;
@@ -199,44 +212,48 @@ static const char *read_quantifier(const char *from, const char *to, size_t *lea
     return from + 1;
 }
 
-static ptrdiff_t match_sequence(const struct scan *scan, const char *from, const char *to,
-                                size_t at) {
-    while (from < to) {
+/* Matches parts up to '|'. Moves *at to the end of the match; returns NULL, or the part that does
+ * not match. */
+static const char *match_sequence(const struct scan *scan, const char *from, const char *to,
+                                  size_t *at) {
+    while (from < to && *from != '|') {
         const char *end = part_end(from);
         size_t least, most, count = 0,
                             last = scan->begin + (scan->room     ? scan->room
                                                   : *from == '.' ? MAX_LINE
                                                                  : MAX_CODE);
         const char *next = read_quantifier(end, to, &least, &most);
-        for (ptrdiff_t after; count < most; at = (size_t)after, count++) {
-            bool inside = at < scan->length && ((unsigned char)scan->text[at] & 0xc0) == 0x80;
-            after = count < least || at < last || inside ? match_part(scan, from, end, at) : NONE;
-            if (after == NONE || ((size_t)after == at && count >= least))
+        for (ptrdiff_t after; count < most; *at = (size_t)after, count++) {
+            bool inside = *at < scan->length && ((unsigned char)scan->text[*at] & 0xc0) == 0x80;
+            after = count < least || *at < last || inside ? match_part(scan, from, end, *at) : NONE;
+            if (after == NONE || ((size_t)after == *at && count >= least))
                 break;
         }
         if (count < least)
-            return NONE;
+            return from;
         from = next;
     }
-    return (ptrdiff_t)at;
+    return NULL;
 }
 
 static ptrdiff_t match_choice(const struct scan *scan, const char *from, const char *to,
                               size_t at) {
-    for (;;) {
-        const char *bar = from;
-        while (bar < to && *bar != '|')
-            bar = part_end(bar);
-        ptrdiff_t end = match_sequence(scan, from, bar, at);
-        if (end != NONE || bar == to)
-            return end;
-        from = bar + 1;
+    for (;; from++) {
+        size_t end = at;
+        from = match_sequence(scan, from, to, &end);
+        if (!from)
+            return (ptrdiff_t)end;
+        while (from < to && *from != '|')
+            from = part_end(from);
+        if (from == to)
+            return NONE;
     }
 }
 
 size_t expression_end(const struct scan *scan, const char *expression) {
-    ptrdiff_t end = match_choice(scan, expression, expression + strlen(expression), scan->begin);
-    return end == NONE ? scan->begin : (size_t)end;
+    size_t end = scan->begin;
+    return match_sequence(scan, expression, expression + strlen(expression), &end) ? scan->begin
+                                                                                   : end;
 }
 
 size_t opaque_match(const char *expression, const char *text, size_t length) {

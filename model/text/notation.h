@@ -1,6 +1,6 @@
 /* This header is for the files that read notations (notation.c, expression.c, placeholders.c,
- * codes.c): the place where a run may begin, what its row in a table says, and the expressions of
- * rows. */
+ * codes.c, programs.c): the place where a run may begin, what its row in a table says, and the
+ * expressions of rows. */
 #ifndef ALIGND_NOTATION_H
 #define ALIGND_NOTATION_H
 
@@ -52,7 +52,7 @@ struct notation {
     const char *expression;       /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 14, NOTATION_CODE_ROWS = 47 };
+enum { NOTATION_PLACEHOLDER_ROWS = 14, NOTATION_CODE_ROWS = 46 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
     notation_codes[NOTATION_CODE_ROWS];
 
@@ -60,15 +60,20 @@ extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
  * An expression is a parsing expression (Ford 2004): parts are matched from left to right, and what
  * a part has matched is not given back, so that time is linear and no memory is needed.
  *
- *   x            this byte          [abx-z] [^...]  one of these bytes; any other byte        . any
- * byte of the line \d \l \u    a digit, an ASCII letter, a capital     \c   [A-Za-z0-9_]     \w \c,
- * and any letter beyond ASCII \s           a space of any width              \m   a sign of
- * mathematics except + = < > \r           a raised or lowered digit         \k   brackets that
- * nest, in one line (a|b)        the first that matches            x* x+ x? x{2} x{2,5}   as often
- * as possible, within scan->room &x !x        x follows, or does not            ~    the end,
- * before marks that end a sentence \b           no word goes on here              \z   the text
- * ends here \a           no number precedes the run        \f   no full stop or comma precedes it
- * \o   no digit does */
+ *   x           this byte; [abx-z] [^...] one of these bytes, any other byte
+ *   .           any byte of the line
+ *   \d \l \u    a digit, an ASCII letter, a capital
+ *   \c \w       [A-Za-z0-9_]; \c, and any letter beyond ASCII
+ *   \s          a space of any width
+ *   \m \r       a sign of mathematics except + = < >; a raised or lowered digit
+ *   \k          brackets that nest, in one line
+ *   \< a bc >   the longest of these words that stands here
+ *   (a|b)       the first that matches; alternatives stand in brackets
+ *   x* x+ x? x{2} x{2,5}    as often as possible, within scan->room
+ *   &x !x       x follows, or does not
+ *   ~           the end, before marks that end a sentence
+ *   \b \z       no word goes on here; the text ends here
+ *   \a \f \o    before the run there is no number; no full stop or comma; no digit */
 
 /* Returns the end of the expression's match that begins at scan->begin, or scan->begin. */
 size_t expression_end(const struct scan *scan, const char *expression);
@@ -85,6 +90,14 @@ bool scan_follows_digit(const struct scan *scan);
 size_t scan_name(const struct scan *scan, size_t at);
 /* words: with a space before and after each. */
 bool scan_is_among(const char *text, size_t length, const char *words);
+/* True if the name ends with the suffix of a file or a host: README.md, example.org. */
+bool scan_names_file(const char *text, size_t length);
+
+/* The beginning of a statement of SQL. */
+#define UP_TO(words) "(!(" words ").)*" words
+#define SQL                                                                                        \
+    "(SELECT " UP_TO(" FROM ") "|(INSERT|DELETE) " UP_TO("(INTO |FROM )") "|UPDATE " UP_TO(        \
+        " SET ") "|(CREATE|ALTER|DROP) " UP_TO("TABLE ") ")"
 
 static inline char scan_peek(const struct scan *scan, size_t at) {
     return at < scan->length ? scan->text[at] : '\0';

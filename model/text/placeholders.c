@@ -165,7 +165,7 @@ const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
      "|" SIZE "*[\\l@]|" SIZE "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
     {"argument of Qt", NOTATION_QT, OPAQUE_CODE, ANYWHERE, "%", NULL, "%(L*\\d+%?|[n%])"},
     {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL,
-     "\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\}"},
+     "(\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\})"},
     {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL,
      "$(\\{[^}\n]*\\}|\\c+)"},
 

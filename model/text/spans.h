@@ -71,8 +71,7 @@ enum notation_set {
     NOTATION_QT = 1 << 4,      /* %1 %L1 %n %1% */
     NOTATION_BRACES = 1 << 5,  /* {name} {0:>8} {} {{ */
     NOTATION_DOLLAR = 1 << 6,  /* $name ${name} */
-    NOTATION_BLOCKS = 1 << 7,  /* everything in braces that nest, even words */
-    NOTATION_SQL = 1 << 8      /* the beginning of a statement */
+    NOTATION_BLOCKS = 1 << 7   /* everything in braces that nest, even words */
 };
 
 /* ---- opaque runs ----
@@ -127,7 +126,7 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_CODES also:
  *
- * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>>; [b] [/b]
+ * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>> <br> </b>; [b] [/b]
  * [url=x]
  * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
  * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to
@@ -168,6 +167,25 @@ int opaque_within(const struct opaque_runs *held, size_t begin, size_t end, stru
  * and that has no written form. Returns -1 with ERROR_MEMORY. */
 int opaque_merge(struct opaque_runs *held, const char *text, const struct opaque_run *more,
                  size_t count, struct arena *arena, struct error *err);
+
+/* ---- strings of programs (programs.c) ---- */
+
+/* What the notation of a word or of a string says about it. */
+enum wording {
+    WORDING_PROGRAM,  /* it is for programs: a path, a date, code, CSS */
+    WORDING_DOUBTFUL, /* is probably a name for programs: camelCase, en-GB; a command, classes */
+    WORDING_WORD,     /* a word in small letters */
+    WORDING_CAPITALS, /* a word in capitals */
+    WORDING_NAME,     /* a word with a capital, or of another alphabet */
+    WORDING_OPEN      /* the string is in no notation: its words decide */
+};
+
+/* What is judged: a word without the punctuation around it; a string whose marks and placeholders
+ * are replaced; a string as it is. */
+enum wording_part { WORDING_PART_WORD, WORDING_PART_STRING, WORDING_PART_SOURCE };
+
+/* Judges text[length], which is valid UTF-8 and has a letter. Time is linear. */
+enum wording wording_of(enum wording_part part, const char *text, size_t length);
 
 /* ---- layout (layout.c) ----
  * A translation copies what stands between the texts of a line and at its ends. */

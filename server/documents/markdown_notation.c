@@ -354,9 +354,9 @@ static bool follows(const struct keeper *keeper, const char *at, const char *sig
 /* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. An amount of
  * money has words after it, such as "5 and pay ". */
 static const char *keep_formula(struct keeper *keeper, const char *at) {
-    static const char formula[] = "$$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
+    static const char formula[] = "($$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
                                   "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)([^$`\\\\ "
-                                  "\t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$]";
+                                  "\t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$])";
     const char *stop = keeper->stop, *open = at + 1;
     if (follows(keeper, at, "$"))
         return open;

@@ -22,7 +22,7 @@ static const unsigned sets[] = {NOTATION_ALL,
                                 NOTATION_QT,
                                 NOTATION_BRACES | NOTATION_DOLLAR,
                                 NOTATION_PLACEHOLDERS | NOTATION_BLOCKS,
-                                NOTATION_SQL | NOTATION_ALL};
+                                NOTATION_BLOCKS};
 
 /* What is known of the languages of a pair, opened once. */
 static const struct languages {

@@ -129,7 +129,8 @@ static const struct {
      "<$name><$user->id><$a[0]><$Title>"},
     {"Go to !place or :place or %place, but wow! :( a:b, 5 %de", "<!place><:place><%place><:(>"},
     {"%1 of %2, 5%1, %1234", "<%1><%2>"},
-    {"<@12> <#f00>a <:wave:7> <<x>> a < b, <b>", "<<@12>><<#f00>><<:wave:7>><<<x>>>"},
+    {"<@12> <#f00>a <:wave:7> <<x>> a < b, <b> </h1>, <c d>",
+     "<<@12>><<#f00>><<:wave:7>><<<x>>><<b>><</h1>>"},
     {"[i]x[/i] [url=a b] [gallery id=1] [i am]", "<[i]><[/i]><[url=a b]><[gallery id=1]>"},
     {"\\(a + b\\) \\[c\\] $$d = e$$ $f$ $x^2$ $5 and $6, \\(",
      "<\\(a + b\\)><\\[c\\]><$$d = e$$><$f$><$x^2$><\\>"},
@@ -226,7 +227,10 @@ START_TEST(expressions_match) {
                 {"--\\l[^ ]*~", "<--a=(b)>). "},
                 {"\\f\\d", "1.<>2"},
                 {"%\\d\\a", "5 <>%1"},
-                {"\\o%s", "5<>%s"}};
+                {"\\o%s", "5<>%s"},
+                {"\\< a ab abc >c", "<abcc>"},
+                {"\\< b >", "<>ab"},
+                {"(b|&(ab)(a|ab)|abc)", "<a>bc"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *open = strchr(rows[i].text, '<'), *close = strchr(rows[i].text, '>');
         char text[64] = "";

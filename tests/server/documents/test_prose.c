@@ -132,6 +132,8 @@ START_TEST(programs) {
                                         "${x}px",
                                         "$t(menu.save)",
                                         "true",
+                                        "NaN",
+                                        "\u00dcbersicht.txt",
                                         "null",
                                         "^4.17.21",
                                         ">=18",
@@ -149,15 +151,33 @@ END_TEST
 
 /* What stays unless a glob asks for it. */
 START_TEST(doubtful) {
-    static const char *const texts[] = {"isReady",      "MainView",    "FOO_BAR",
-                                        "foo_bar",      "foo.bar.baz", "text-center",
-                                        "x-large",      "b2c4d6",      "v3",
-                                        "en",           "en-GB",       "de_AT",
-                                        "zh-Hant-TW",   "text/html",   "owner/name",
-                                        "Content-Type", "btn btn-lg",  "md:flex p-4",
-                                        "npm run test", "tsc -p .",    "SELECT a FROM b",
-                                        "UTC",          "EUR",         "src",
-                                        "GitHub",       NULL};
+    static const char *const texts[] = {"isReady",
+                                        "MainView",
+                                        "FOO_BAR",
+                                        "foo_bar",
+                                        "foo.bar.baz",
+                                        "text-center",
+                                        "x-large",
+                                        "b2c4d6",
+                                        "v3",
+                                        "en",
+                                        "en-GB",
+                                        "de_AT",
+                                        "zh-Hant-TW",
+                                        "text/html",
+                                        "owner/name",
+                                        "Content-Type",
+                                        "btn btn-lg",
+                                        "md:flex p-4",
+                                        "npm run test",
+                                        "tsc -p .",
+                                        "docker run -it x",
+                                        "SELECT a FROM b",
+                                        "UTC",
+                                        "EUR",
+                                        "src",
+                                        "GitHub",
+                                        NULL};
     expect(texts, PROSE_DOUBTFUL);
 }
 END_TEST
