@@ -318,6 +318,29 @@ START_TEST(untranslated_sentence_is_named) {
 }
 END_TEST
 
+/* Signs are mended by the alignment, which a sentence has whatever the reply shows of it and
+ * whatever stands beside it in the request. */
+START_TEST(asking_changes_no_text) {
+    static const char *const requests[] = {
+        "{'text': 'Il a “été” au magasin.', 'include': []}",
+        "{'text': 'Il a “été” au magasin.', 'include': ['soft_alignment']}",
+        "{'text': ['Il a “été” au magasin.', '<b>Oui</b>, (non) “merci”.'], 'include': []}",
+        "{'text': ['Il a “été” au magasin.', '<b>Oui</b>, (non) “merci”.'], 'format': 'html'}"};
+    struct daemon daemon;
+    struct reply first, reply;
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/fr-en"));
+    client_post(&daemon, "/translate", requests[0], 200, &first);
+    for (size_t i = 1; i < sizeof requests / sizeof *requests; i++) {
+        client_post(&daemon, "/translate", requests[i], 200, &reply);
+        ck_assert_str_eq(text_at(reply.json, "translations.0.text"),
+                         text_at(first.json, "translations.0.text"));
+        reply_done(&reply);
+    }
+    reply_done(&first);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* Braces that make no message stay as they are, which is said; those that do keep their notation.
  */
 START_TEST(messages) {
@@ -379,6 +402,7 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, shortened);
     tcase_add_test(tests, untranslated_words);
     tcase_add_test(tests, untranslated_sentence_is_named);
+    tcase_add_test(tests, asking_changes_no_text);
     tcase_add_test(tests, messages);
     tcase_add_test(tests, a_protected_text_is_not_shortened);
     suite_add_tcase(suite, tests);
