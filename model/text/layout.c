@@ -361,7 +361,8 @@ static bool is_leader(const char *text, size_t begin, size_t at, size_t after, s
     return signs >= LEADER_SIGNS && next < end && ((apart && next > after) || number);
 }
 
-/* Returns the length of a bar, of ASCII or of a box, or of a bullet with spaces on both sides. */
+/* Returns the length of a bar, of ASCII or of a box, or of a bullet or a box to tick with spaces on
+ * both sides. */
 static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
     size_t next = at;
     int32_t c = character_next(text, end, &next);
@@ -370,7 +371,11 @@ static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
     if (c == 0xa6 || (c >= 0x2500 && c < 0x25a0)) /* a broken bar; boxes and blocks */
         return next - at;
     bool apart = at > begin && text[at - 1] == ' ' && peek(text, next, end) == ' ';
-    return apart && (c == 0xb7 || c == 0x2022 || c == 0x2219) ? next - at : 0;
+    bool box = c == '[' && ascii_among(peek(text, next, end), " xX") &&
+               peek(text, next + 1, end) == ']' && peek(text, next + 2, end) == ' ';
+    if (box && at > begin && text[at - 1] == ' ')
+        return 3;
+    return apart && character_is_among(c, L"\u00b7\u2022\u2219\u2610\u2611\u2612") ? next - at : 0;
 }
 
 /* Returns the end of white space that separates columns, or `at`: a tab or form feed with spaces
@@ -395,6 +400,7 @@ static bool next_separator(const char *text, size_t *at, size_t end, struct span
             run = skip(text, i, end, " ");
             break;
         case '|':
+        case '[':
         case '\xc2':
         case '\xe2':
             after += bar_at(text, *at, i, end);

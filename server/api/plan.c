@@ -285,7 +285,7 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
             continue;
         plan->guessed = true;
         bool tags = (plan_is_markup(plan, item) && !plan->order->document) ||
-                    marks_are_in((struct bytes){item->source, item->length});
+                    marks_are_in((struct bytes){item->source, item->length}, NULL);
         item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models)
                                         : plan->items[0].guess;
         if (!item->guess.code)

@@ -410,7 +410,8 @@ static void add_words(const struct marking *marking, struct piece_builder *build
 static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin,
                              size_t end) {
     struct string_owner own = {reader, string};
-    const struct marking marking = {.owner = &own, .written = write_part, .add_text = add_words};
+    const struct marking marking = {
+        .owner = &own, .written = write_part, .add_text = add_words, .accelerators = true};
     const char *text = string->text.start;
     size_t depth = 0;
     bool alternatives = false;
@@ -602,7 +603,7 @@ static void add_formats(const struct marking *marking, struct piece_builder *bui
 /* Adds the span of the entry that ends at reader->at. */
 static void catalog_close(struct json_reader *reader) {
     static const struct prose_place nowhere = {{"", 0}, {"", 0}};
-    static const struct marking marking = {.add_text = add_formats};
+    static const struct marking marking = {.add_text = add_formats, .accelerators = true};
     struct piece_builder *builder = &reader->builder;
     struct document_spans *spans = reader->spans;
     struct entry *entry = &reader->entry;

@@ -800,7 +800,7 @@ static void add_words(const struct marking *marking, struct piece_builder *build
 static void add_text(struct document_spans *spans, struct piece_builder *builder, struct bytes text,
                      unsigned notations) {
     const struct marking marking = {
-        .owner = &notations, .add_text = add_words, .skip = skip_directive};
+        .owner = &notations, .add_text = add_words, .skip = skip_directive, .accelerators = true};
     size_t first = builder->markup.piece_count;
     if (icu_message_is(text.start, text.length)) {
         spans_add_message(spans, builder, text, &(struct error){0});

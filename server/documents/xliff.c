@@ -316,8 +316,8 @@ static struct bytes write_escaped(const struct marking *marking, struct bytes te
 /* Strings of programs are often HTML: markup that remains after XLIFF's own references were decoded
  * is not text. */
 static void add_words(struct piece_builder *builder, struct bytes text, struct bytes raw) {
-    static const struct marking marking = {.written = write_escaped};
-    if (marks_are_in(text))
+    static const struct marking marking = {.written = write_escaped, .accelerators = true};
+    if (marks_are_in(text, &marking))
         piece_add_marked(builder, text, &marking);
     else
         piece_add_text(builder, text, raw);

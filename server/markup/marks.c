@@ -9,7 +9,8 @@
 enum {
     NAME_BYTES = 32,
     MOST_TAG = 4096, /* bytes of a tag */
-    MOST_CODE = 256  /* bytes of code and links */
+    MOST_CODE = 256, /* bytes of code and links */
+    MOST_LABEL = 100 /* bytes of a text that may have the mark of a key */
 };
 
 /* ---- tags ---- */
@@ -249,9 +250,29 @@ static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, 
     return true;
 }
 
+/* Takes the only & or _ of a label if it stands before a letter, at the beginning of a word or
+ * within one: Save &As, E&xit, and E_xit, which is all of its label. R&D and max_size are words. */
+static bool take_accelerator(struct mark_scan *scan, const char *at, struct mark *mark) {
+    const char *text = scan->text, *end = text + scan->length, *word = at;
+    size_t begin = (size_t)(at - text);
+    if (!is_letter_after(scan, begin + 1) || memchr(at + 1, '_', (size_t)(end - at) - 1) ||
+        memchr(at + 1, '&', (size_t)(end - at) - 1) || memchr(text, '_', begin) ||
+        memchr(text, '&', begin))
+        return false;
+    while (word > text && ascii_letter(word[-1]))
+        word--;
+    bool starts = word == text || byte_is_space(word[-1]), whole = *at == '&';
+    for (const char *c = text; !whole && c < end && !byte_is_space(*c);)
+        whole = ++c == end;
+    bool within = whole && ascii_upper(*word) && ascii_letter(at[1]) && !ascii_upper(at[1]);
+    return starts && (word == at || within) && set_mark(scan, begin, at + 1, MARK_UNIT, mark);
+}
+
 bool marks_next(struct mark_scan *scan, struct mark *mark) {
     size_t stop = scan->close_end > 0 ? scan->close_begin : scan->length;
     const struct marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
+    bool accelerators = scan->marking && scan->marking->accelerators && scan->close_end == 0 &&
+                        scan->length <= MOST_LABEL;
     for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
         size_t skipped = marking ? marking->skip(marking, at, end) : 0;
         bool found = false;
@@ -267,7 +288,11 @@ bool marks_next(struct mark_scan *scan, struct mark *mark) {
             found = take_other(scan, at, end, mark);
             break;
         case '&':
-            found = take_tag(scan, at, end, mark) || take_reference(scan, at, end, mark);
+            found = take_tag(scan, at, end, mark) || take_reference(scan, at, end, mark) ||
+                    (accelerators && take_accelerator(scan, at, mark));
+            break;
+        case '_':
+            found = accelerators && take_accelerator(scan, at, mark);
             break;
         case '`':
         case ':':
@@ -367,8 +392,8 @@ void marks_pair_tags(struct piece *pieces, size_t count) {
 
 /* ---- comparison ---- */
 
-bool marks_are_in(struct bytes text) {
-    struct mark_scan scan = {.text = text.start, .length = text.length};
+bool marks_are_in(struct bytes text, const struct marking *marking) {
+    struct mark_scan scan = {.text = text.start, .length = text.length, .marking = marking};
     struct mark mark;
     return marks_next(&scan, &mark);
 }

@@ -42,6 +42,7 @@ struct marking {
                      struct bytes text);
     /* Returns the length of a part of the text that begins at `at` and has no marks, or 0. */
     size_t (*skip)(const struct marking *marking, const char *at, const char *end);
+    bool accelerators; /* the text may be a label with the mark of its key: _File, &Open, E&xit */
 };
 
 /* A scan through a text, which starts as {text, length}. quoted: the text mentions marks instead of
@@ -58,8 +59,8 @@ struct mark_scan {
  * scan takes linear time. */
 bool marks_next(struct mark_scan *scan, struct mark *mark);
 
-/* True if the text has a mark. */
-bool marks_are_in(struct bytes text);
+/* True if the text has a mark. marking: as in struct mark_scan. */
+bool marks_are_in(struct bytes text, const struct marking *marking);
 /* True if two texts have the same tags, compared by name, in any order. references: compare all
  * other marks but MARK_TEXT, too. */
 bool marks_same(struct bytes a, struct bytes b, bool references);

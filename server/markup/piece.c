@@ -269,7 +269,7 @@ int markup_parse_marked(const char *text, size_t length, struct arena *arena, st
     struct piece_builder builder = {
         .arena = arena, .document = {text, length}, .markup.spaced = true};
     *marked = false;
-    if (length >= MARKUP_MAX_BYTES || !marks_are_in((struct bytes){text, length}))
+    if (length >= MARKUP_MAX_BYTES || !marks_are_in((struct bytes){text, length}, NULL))
         return 0;
     piece_add_marked(&builder, (struct bytes){text, length}, &marking);
     if (builder.failed == ERROR_INPUT) /* a text with too many pieces is plain text */

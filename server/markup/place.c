@@ -794,7 +794,16 @@ size_t place_elements(const struct markup *markup, const struct markup_segment *
             size_t left = parent->free > parent->owed ? parent->free - parent->owed : 0;
             if (!take(&placer, node, left > node->need ? left : node->need)) {
                 /* The node goes between two words, next to the word that its source touched. */
-                size_t point = node->first = node->end = find_point(&placer, node);
+                size_t point = find_point(&placer, node);
+                const struct piece *piece = &markup->pieces[node->piece];
+                if (point > 0 && point == placer.word_count && node->word_after &&
+                    piece->length > 0 && ascii_among(*piece->raw, "_&"))
+                    point--; /* the mark of a key, which a letter follows */
+                else if (node->word_after && !node->word_before && !node->space_before &&
+                         node->source.begin > 0 && point < placer.word_count &&
+                         !placer.spoken[point])
+                    point++; /* it stays after the opening quotation mark, which is by itself */
+                node->first = node->end = point;
                 size_t before = point > 0 ? placer.words[point - 1].end : 0;
                 size_t past =
                     point < placer.word_count ? placer.words[point].begin : translation->length;

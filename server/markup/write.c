@@ -217,10 +217,16 @@ static void write_point(struct scribe *scribe, const struct place_node *node) {
     if (node->last) {
         before &= !spaced;
     } else if (spaced || rest > scribe->at) {
-        before |= !node->word_before && is_letter_before(translation, scribe->at);
+        before |=
+            !node->word_before && (node->word_after || is_letter_before(translation, scribe->at));
         after |= !tail && (is_letter_at(translation, rest) ? !node->word_after || !before
                                                            : !before || rest > scribe->at);
-        scribe->out->length -= spaced;
+        /* white space on both sides of the unit is two blanks beside each other in the translation
+         * of a label, whose white space stays */
+        for (bool both = node->space_before && node->space_after; spaced; both = false) {
+            scribe->out->length--;
+            spaced = both && ends_in_space(scribe);
+        }
         scribe->at = rest;
     }
     if (before && !head)

@@ -47,6 +47,8 @@ static const struct {
     {"en", "Well.... no. Well... 5", "Well.... no. Well... 5"},
     {"en", "Lamps ------ 4 $", "Lamps< ------ >4 $"},
     {"en", "Lamp: ____ Chair:___ The ___ bed", "Lamp:< ____ >Chair:<___ >The ___ bed"},
+    {"en", "\u2610 lamp  \u2611 bed [ ] chair [x] sofa, [x]1 ",
+     "<\u2610 >lamp<  \u2611 >bed< [ ] >chair< [x] >sofa, [x]1 "},
 
     /* labels */
     {"en", "- lamp\n  * bed\n-- sofa\n\u2013 x", "<- >lamp\n  <* >bed\n<-- >sofa\n<\u2013 >x"},

@@ -92,6 +92,19 @@ START_TEST(plurals) {
 }
 END_TEST
 
+/* The mark of a label's key stays before a letter, and does not divide the word for the model. */
+START_TEST(accelerators) {
+    SAME("msgid \"_File\"\nmsgstr \"\"\n", "msgid \"_File\"\nmsgstr \"_FILE\"\n");
+    TURNED("msgid \"Save &as...\"\nmsgstr \"\"\n",
+           "msgid \"Save &as...\"\nmsgstr \"AS... &SAVE\"\n");
+    TURNED("msgid \"_Two words\"\nmsgstr \"\"\n", "msgid \"_Two words\"\nmsgstr \"_WORDS TWO\"\n");
+    TURNED("msgid \"Then e&xit\"\nmsgstr \"\"\n", "msgid \"Then e&xit\"\nmsgstr \"E&XIT THEN\"\n");
+    TURNED("msgid \"E_xit\"\nmsgstr \"\"\n", "msgid \"E_xit\"\nmsgstr \"_EXIT\"\n");
+    TURNED("msgid \"R&D _a_ max_size &\"\nmsgstr \"\"\n",
+           "msgid \"R&D _a_ max_size &\"\nmsgstr \"& MAX_SIZE _A_ R&D\"\n");
+}
+END_TEST
+
 #define PLURAL_OF(count, rule)                                                                     \
     "msgid \"\"\nmsgstr \"\"\n" FIELDS "\"Plural-Forms: nplurals=" count "; plural=" rule          \
     ";\\n\"\n\n"
@@ -329,6 +342,7 @@ Suite *po_suite(void) {
     tcase_add_test(cases, other_numbers_of_forms);
     tcase_add_test(cases, rule_of_no_language);
     tcase_add_test(cases, marks_of_messages);
+    tcase_add_test(cases, accelerators);
     tcase_add_test(cases, rules);
     tcase_add_test(cases, headers);
     tcase_add_test(cases, directives);

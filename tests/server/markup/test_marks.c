@@ -18,11 +18,12 @@ static void teardown(void) {
     arena_done(&arena);
 }
 
-/* In capitals; reversed: the last word comes first. */
+/* In capitals; reversed: the last word comes first. White space after a label of signs stays, and
+ * quotation marks are written as in French. */
 static struct markup_translation translate(const struct markup_segment *segment, bool reversed) {
     struct span words[MOST_WORDS];
     struct markup_link *links = arena_alloc(&arena, MOST_WORDS, sizeof *links);
-    char *text = arena_alloc(&arena, segment->length + 1, 1);
+    char *text = arena_alloc(&arena, 2 * segment->length + 1, 1);
     size_t count = 0, length = 0;
     for (size_t at = 0; at < segment->length; at++) {
         size_t begin = at;
@@ -35,9 +36,20 @@ static struct markup_translation translate(const struct markup_segment *segment,
         struct span word = words[reversed ? count - 1 - i : i];
         if (i > 0)
             text[length++] = ' ';
-        links[i] = (struct markup_link){word, {length, length + word.end - word.begin}};
-        for (size_t at = word.begin; at < word.end; at++)
-            text[length++] = (char)toupper((unsigned char)segment->text[at]);
+        if (i > 0 && !reversed && segment->text[words[i - 1].begin] == '-' &&
+            segment->text[word.begin - 2] == ' ')
+            text[length++] = ' ';
+        size_t first = length;
+        for (size_t at = word.begin; at < word.end; at++) {
+            bool opens = strncmp(segment->text + at, "\u201c", 3) == 0;
+            if (opens || strncmp(segment->text + at, "\u201d", 3) == 0) {
+                length = (size_t)(stpcpy(text + length, opens ? "\u00ab " : " \u00bb") - text);
+                at += 2;
+            } else {
+                text[length++] = (char)toupper((unsigned char)segment->text[at]);
+            }
+        }
+        links[i] = (struct markup_link){word, {first, length}};
     }
     return (struct markup_translation){
         .text = text, .length = length, .links = links, .link_count = count};
@@ -102,6 +114,8 @@ static const struct {
     {"a <img src=x hidden> b", "A <img src=x hidden> B", NULL},
     {"a <code>b</code> c", "A <code>b</code> C", "C <code>b</code> A"},
     {"a <i translate=\"no\">b c</i> d", "A <i translate=\"no\">b c</i> D", NULL},
+    {"the \u201c<x/>word\u201d here", "THE \u00ab <x/>WORD \u00bb HERE", NULL},
+    {"- <img src=x> a", "- <img src=x> A", NULL},
     {"a <!-- b --> c", "A <!-- b --> C", NULL},
     {"<![CDATA[a <b>b</b>]]>", "<![CDATA[A <b>B</b>]]>", "<![CDATA[<b>B</b> A]]>"},
     {"10&nbsp;km &copy; a", "10&nbsp;KM &copy; A", NULL},
