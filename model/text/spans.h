@@ -126,8 +126,8 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_CODES also:
  *
- * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>> <br> </b>; [b] [/b]
- * [url=x]
+ * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>> <br> </b>;
+ * [b] [/b] [url=x]
  * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
  * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to
  * nothing else
