@@ -209,7 +209,7 @@ static const struct row strings[] = {
      ">[^a-z \t\n\r][a-z\\d_:/[\\].%#!-]*" END ")" W "*)+\\z"},
 };
 
-enum wording wording_of(enum wording_part part, const char *text, size_t length) {
+enum wording programs_wording(enum wording_part part, const char *text, size_t length) {
     static const struct {
         const struct row *rows;
         size_t count;

@@ -185,7 +185,7 @@ enum wording {
 enum wording_part { WORDING_PART_WORD, WORDING_PART_STRING, WORDING_PART_SOURCE };
 
 /* Judges text[length], which is valid UTF-8 and has a letter. Time is linear. */
-enum wording wording_of(enum wording_part part, const char *text, size_t length);
+enum wording programs_wording(enum wording_part part, const char *text, size_t length);
 
 /* ---- layout (layout.c) ----
  * A translation copies what stands between the texts of a line and at its ends. */

@@ -99,7 +99,7 @@ static enum wording judge_word(struct bytes raw) {
             break;
     struct bytes word = bytes_between(begin, end);
     return has_letter(word) && !ends(raw, ":*")
-               ? wording_of(WORDING_PART_WORD, word.start, word.length)
+               ? programs_wording(WORDING_PART_WORD, word.start, word.length)
                : WORDING_PROGRAM;
 }
 
@@ -137,9 +137,9 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
     if (begins(place->name, "@") ||
         begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */
         return PROSE_DOUBTFUL;
-    enum wording whole = wording_of(WORDING_PART_SOURCE, text.start, text.length);
+    enum wording whole = programs_wording(WORDING_PART_SOURCE, text.start, text.length);
     if (whole == WORDING_OPEN)
-        whole = wording_of(WORDING_PART_STRING, plain.start, plain.length);
+        whole = programs_wording(WORDING_PART_STRING, plain.start, plain.length);
     if (whole != WORDING_OPEN)
         return whole == WORDING_PROGRAM ? PROSE_PROGRAM : PROSE_DOUBTFUL;
 
