@@ -3,6 +3,7 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
+#include "model/formality.h"
 #include "model/network/network.h"
 #include "model/text/numbers.h"
 #include "model/text/signs.h"
@@ -50,6 +51,7 @@ struct translator {
     struct sign_rules sign_rules;
     bool *signs, *marks; /* [V] pieces of the target that have signs; that are a mark, of which two
                             are a sign. NULL: not compared */
+    struct formality_tables *formality;
     struct shortlist *shortlist;     /* NULL if not in use */
     struct quality_weights *quality; /* NULL if the model does not estimate quality */
     struct pages pages;              /* the backend's */

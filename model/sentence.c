@@ -440,6 +440,11 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     sentence->usual_length = sentence->options.max_length == 0;
     limit_target(sentence);
 
+    if (list->text->formality.form != FORMALITY_ANY &&
+        formality_refuse(t->formality, &list->text->formality, text,
+                         sentence->source.end - sentence->source.begin, &sentence->options.refusals,
+                         err) != 0)
+        return -1;
     /* a translation is compared if the search can hold something and has one best answer */
     if (!sentence->reading.verbatim && t->signs && search_constrains(&sentence->options) &&
         sentence->options.strategy != &search_sample) {
@@ -682,7 +687,8 @@ int sentence_prepare_again(const struct translator *translator, const struct tra
 int sentence_prepare(const struct translator *translator, const char *text, size_t length,
                      bool split, const struct search_options *options, struct arena *arena,
                      struct sentence **sentences, size_t *count, struct error *err) {
-    struct translator_text whole = {text, length, {0}, split, true};
+    struct translator_text whole = {
+        .text = text, .length = length, .split = split, .verbatim = true};
     struct opaque_run run;
     size_t room = 0;
     for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, text, length, &at, &run);) {

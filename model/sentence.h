@@ -5,6 +5,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
+#include "model/formality.h"
 #include "model/search/search.h"
 #include "model/text/spans.h"
 #include "model/text/tokenizer.h"
@@ -141,6 +142,7 @@ struct translator_text {
     struct opaque_runs held; /* copied unchanged (guard_find) */
     bool split;              /* cut into sentences; otherwise it is one */
     bool verbatim;           /* only `held` is held, and marks are read as they are */
+    struct formality_wish formality;
 };
 
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has

@@ -178,6 +178,9 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     }
     if (strcmp(c->task, "translation") == 0 && open_signs(t, err) != 0)
         return -1;
+    t->formality = formality_open(t->target, err);
+    if (!t->formality)
+        return -1;
     return labels_find(t->source, &t->variants, err);
 }
 
@@ -584,6 +587,7 @@ void translator_free(struct translator *translator) {
     free(translator->bytes);
     free(translator->signs);
     free(translator->marks);
+    formality_free(translator->formality);
     free(translator);
 }
 

@@ -116,6 +116,7 @@ int search_init(struct search *search, const struct search_options *options,
         .arena = arena,
         .tree = {.arena = arena},
         .rows = 1,
+        .last = -1,
         .exhausted = options->phrases.approximates,
         .returns = kind->resumes,
         .tokens = arena_zalloc(arena, rows, sizeof *search->tokens),
@@ -182,7 +183,16 @@ bool search_breaks_character(const struct search *search, const int *ids, int to
 
 static bool is_forbidden(const struct search *search, int token) {
     const struct phrases *phrases = &search->options.phrases;
-    return phrases->forbidden && (size_t)token < phrases->size && phrases->forbidden[token];
+    const struct search_refusals *refusals = &search->options.refusals;
+    size_t id = (size_t)token, last = (size_t)search->last;
+    if (phrases->forbidden && id < phrases->size && phrases->forbidden[token])
+        return true;
+    if (!refusals->refused || id >= refusals->size)
+        return false;
+    uint32_t left = search->last < 0        ? refusals->first
+                    : last < refusals->size ? refusals->leaves[last]
+                                            : 0;
+    return (refusals->refused[token] & left & refusals->mask) != 0;
 }
 
 /* Returns false if the token is banned or forbidden, or is </s> before min_length. */
@@ -210,6 +220,7 @@ double search_merit(const struct search *search, int token, float log_prob) {
 
 void search_take_path(struct search *search, size_t row) {
     search->due = search->leaves[row] ? search->leaves[row]->due : (struct utf8_due){0};
+    search->last = search->leaves[row] ? search->leaves[row]->token : -1;
     if (!search->path)
         return;
     for (const struct search_node *node = search->leaves[row]; node; node = node->parent)
@@ -300,7 +311,8 @@ bool search_is_given(const struct search *search) {
 
 bool search_reads_all(const struct search *search) {
     return search_is_given(search) || search->options.phrases.count > 0 || search->kind->draws ||
-           search->setting.ids.bytes || search->options.phrases.forbidden;
+           search->setting.ids.bytes || search->options.phrases.forbidden ||
+           search->options.refusals.refused;
 }
 
 /* Tokens on the path, </s> and banned tokens may be demoted, so as many more must be known. */

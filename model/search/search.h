@@ -57,6 +57,15 @@ struct phrases {
                           hypotheses */
 };
 
+/* Tokens that may not follow others, except as a part of a phrase: token t may not follow p if they
+ * have a bit in common, refused[t] & leaves[p] & mask. */
+struct search_refusals {
+    const uint32_t *refused, *leaves; /* [size]; NULL: nothing is refused */
+    size_t size;
+    uint32_t first; /* in place of leaves[p] for the first token */
+    uint32_t mask;
+};
+
 /* What a search notes beside its hypotheses. */
 struct search_report {
     bool alternatives; /* the best tokens of each step (struct step_row) */
@@ -97,6 +106,7 @@ struct search_options {
      * are among them. Tokens that no distribution has are as probable as their source tokens are
      * attended to. */
     struct phrases phrases;
+    struct search_refusals refusals;
     struct search_report report;
 };
 
@@ -246,6 +256,7 @@ struct search {
     bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
     int *path;           /* of the current row; NULL: nothing depends on it */
     struct utf8_due due; /* of the current row */
+    int last;            /* its last token; -1: it has none */
     void *state;         /* the strategy's own */
     struct {
         struct arena *arena;    /* that of the search, unless its owner sets another */

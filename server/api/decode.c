@@ -86,7 +86,8 @@ void decode_prepare(const struct service *service, const char *field, struct req
                                  [REQUEST_FORCE] = "force_attention",
                                  [REQUEST_HEADS] = "include",
                                  [REQUEST_GLOSSARY] = "glossary",
-                                 [REQUEST_PROTECT] = "protect"};
+                                 [REQUEST_PROTECT] = "protect",
+                                 [REQUEST_FORMALITY] = "formality"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);

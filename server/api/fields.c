@@ -85,6 +85,17 @@ static int read_format(const struct field *field, json_t *value, void *out, stru
     return 0;
 }
 
+static int read_formality(const struct field *field, json_t *value, void *out,
+                          struct reply *reply) {
+    const char *name;
+    if (read_string(field, value, &name, reply) != 0)
+        return -1;
+    return formality_read(name, out)
+               ? 0
+               : reply_refuse(reply, field->name, "%s must be " FORMALITY_NAMES ", got \"%.60s\"",
+                              field->name, name);
+}
+
 static int read_links(const struct field *field, json_t *value, void *out, struct reply *reply) {
     const char *name;
     if (read_string(field, value, &name, reply) != 0)
@@ -235,6 +246,7 @@ static const struct field_type field_texts = {.read = read_value, .several = tru
                                field_target = {.read = read_target},
                                field_format = {.read = read_format},
                                field_strategy = {.read = read_strategy},
+                               field_formality = {.read = read_formality},
                                field_links = {.read = read_links},
                                field_integer = {.read = read_integer, .from_text = text_to_integer},
                                field_real = {.read = read_real, .from_text = text_to_real},
@@ -273,6 +285,7 @@ static const struct field fields[] = {
     {"warnings", BOTH, &field_boolean, FORM(warns), NULL},
     {"verbatim", BOTH, &field_boolean, FORM(verbatim), NULL},
     {"glossary", BOTH, &field_json, FORM(glossary), NULL},
+    {"formality", API_TRANSLATE, &field_formality, FORM(formality), NULL},
     {"protect", BOTH, &field_json, FORM(protect), NULL},
 };
 

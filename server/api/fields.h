@@ -18,6 +18,7 @@ struct field;
 /* Strings and values are borrowed from the JSON. */
 struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
+    struct formality_wish formality;
     const char *model, *source, *target_language, *variant, *prefix, *format;
     const struct links_kind *links;
     struct search_options search; /* the strategy's parameters: server/decode/request.h */

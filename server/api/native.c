@@ -666,6 +666,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
                                               INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->parameters.replace_unknowns = form.replace_unknowns;
     request->parameters.verbatim = request->parameters.verbatim || form.verbatim;
+    request->parameters.formality = form.formality;
     request->wanted.streamed = form.stream;
     request->wanted.warns = form.warns;
     request->keeps = true;

@@ -180,6 +180,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->markup = order->markup;
     plan->aligned = order->aligned;
     plan->verbatim = request->parameters.verbatim;
+    request->parameters.formality = order->formality;
     plan->alternatives = order->alternatives < service->options.rows ? order->alternatives
                                                                      : service->options.rows - 1;
     plan->order = order;

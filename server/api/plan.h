@@ -98,6 +98,7 @@ struct order {
         *glossaries; /* [glossary_count] names or ids of several, in the arena, whose
                         first entry of a phrase counts; then glossary is their first */
     size_t glossary_count;
+    struct formality_wish formality;                   /* its languages are not set */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
     bool whole;                                        /* each text is one sentence */

@@ -256,13 +256,37 @@ static int warn_of_doubt(const struct text *text, bool named, struct arena *aren
                        sentences, text->count);
 }
 
+static void put_wanted(struct writer *w, const struct warning *warning) {
+    writer_string(w, "wanted", warning->detail);
+}
+
+/* Warns of a form of address that was asked for and is not there. */
+static int warn_of_formality(const struct request *request, const struct text *text,
+                             struct arena *arena, struct warnings *warnings) {
+    struct formality_wish wish = request_wish(request, text);
+    bool holds = true;
+    if (wish.form == FORMALITY_ANY || wish.prefers)
+        return 0;
+    for (size_t i = 0; i < text->count && holds; i++) {
+        const struct outcome *outcome = text->jobs[i].outcome;
+        size_t begin = outcome_gap(text, i).end, end = outcome_gap(text, i + 1).begin;
+        holds = formality_holds(&wish, text->source + begin, end - begin, outcome->text,
+                                outcome->length);
+    }
+    const char *wanted = formality_name(wish.form);
+    return holds ? 0
+                 : add_warning(warnings, arena, WARNING_FORMALITY, put_wanted, wanted,
+                               "the translation may address its reader otherwise than \"%s\" asks",
+                               wanted);
+}
+
 static const char *const names[WARNING_CODES] = {
     [WARNING_LANGUAGE] = "language", [WARNING_UNTRANSLATED] = "untranslated",
     [WARNING_UNKNOWN] = "unknown",   [WARNING_SHORTENED] = "shortened",
     [WARNING_NUMBERS] = "numbers",   [WARNING_SIGNS] = "signs",
-    [WARNING_GLOSSARY] = "glossary", [WARNING_DOUBTFUL] = "doubtful",
-    [WARNING_ENCODING] = "encoding", [WARNING_CHANGED] = "changed",
-    [WARNING_IGNORED] = "ignored",
+    [WARNING_GLOSSARY] = "glossary", [WARNING_FORMALITY] = "formality",
+    [WARNING_DOUBTFUL] = "doubtful", [WARNING_ENCODING] = "encoding",
+    [WARNING_CHANGED] = "changed",   [WARNING_IGNORED] = "ignored",
 };
 
 /* Adds the warnings of a text, and checks its language if `language` is set. Returns -1 if memory
@@ -307,6 +331,8 @@ static int check_text(const struct request *request, const struct text *text, bo
         if (all.lists[check].source_count + all.lists[check].target_count > 0 &&
             warn_of_differences(text, check, &all.lists[check], arena, warnings) != 0)
             return -1;
+    if (warn_of_formality(request, text, arena, warnings) != 0)
+        return -1;
     return request->wanted.warns ? warn_of_doubt(text, named, arena, warnings)
                                  : 0; /* "warnings": false disables it */
 }
@@ -316,12 +342,7 @@ static int check_text(const struct request *request, const struct text *text, bo
 static int warn_of_whole(const struct request *request, const struct text *text,
                          const struct whole *whole, struct arena *arena,
                          struct warnings *warnings) {
-    const struct served_model *reader = text->model ? text->model : request->model,
-                              *writer = text->second ? text->second : reader;
-    const char *variant = text->second    ? text->second_variant
-                          : text->variant ? text->variant
-                                          : request->parameters.variant;
-    const char *language = text->language ? text->language : request->parameters.language;
+    const struct served_model *reader = text->model ? text->model : request->model;
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
     unsigned known = 1u << WARNING_SIGNS | 1u << WARNING_NUMBERS | 1u << WARNING_GLOSSARY |
                      1u << WARNING_UNTRANSLATED;
@@ -329,11 +350,10 @@ static int warn_of_whole(const struct request *request, const struct text *text,
         request->parameters.glossary.lexicon || !request->wanted.warns || !reader ||
         !pair_translates(&reader->info))
         return 0;
-    if (!lists ||
-        correction_check_whole(language ? language : reader->info.source,
-                               variant ? variant : writer->info.target, whole->source.start,
-                               whole->source.length, whole->translation.start,
-                               whole->translation.length, arena, lists) != 0)
+    struct formality_wish wish = request_wish(request, text);
+    if (!lists || correction_check_whole(wish.source, wish.target, whole->source.start,
+                                         whole->source.length, whole->translation.start,
+                                         whole->translation.length, arena, lists) != 0)
         return -1;
     return lists->source_count + lists->target_count == 0
                ? 0

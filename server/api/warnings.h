@@ -15,6 +15,7 @@ enum warning_code {
     WARNING_NUMBERS,      /* the translation has different numbers */
     WARNING_SIGNS,        /* the translation has different signs */
     WARNING_GLOSSARY,     /* it lacks entries of the glossary */
+    WARNING_FORMALITY,    /* its form of address is not the wanted one */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
     WARNING_ENCODING,     /* the document is not UTF-8; its encoding was guessed */
     WARNING_CHANGED, /* a document was changed beside its text: a signature was removed, for example

@@ -111,6 +111,23 @@ static int choose_languages(const struct request_parameters *parameters, const s
                     : sentence_choose_variant(sentence, variant, err);
 }
 
+/* Returns how the model that reads a text is to write. The first of two writes for the second. */
+static struct formality_wish wish_of(const struct request *request, const struct text *text) {
+    return text->second ? (struct formality_wish){0} : request_wish(request, text);
+}
+
+static int check_wish(const struct request *request, const struct text *text,
+                      enum request_input *input, struct error *err) {
+    struct formality_wish wish = request_wish(request, text);
+    if (wish.form == FORMALITY_ANY || wish.prefers || formality_is_known(wish.target))
+        return 0;
+    *input = REQUEST_FORMALITY;
+    return error_set(err, ERROR_INPUT,
+                     "formality must be default, prefer_more or prefer_less: no forms of address "
+                     "are known for \"%.60s\"",
+                     wish.target);
+}
+
 /* ---- jobs ---- */
 
 /* The expected length of a translation is that of its source, unless it must be longer; a search
@@ -354,7 +371,10 @@ static int hold_text(struct listing *listing, const struct translator *reader,
     *read = (struct translator_text){.text = text->source,
                                      .length = text->source_length,
                                      .split = request->parameters.split,
-                                     .verbatim = request->parameters.verbatim};
+                                     .verbatim = request->parameters.verbatim,
+                                     .formality = wish_of(request, text)};
+    if (check_wish(request, text, listing->input, err) != 0)
+        return -1;
     *listing->input = REQUEST_PROTECT;
     if (check_time(request, err) != 0 || request_hold(&request->parameters, reader, &listing->guard,
                                                       read, &listing->scratch, err) != 0)
@@ -451,7 +471,8 @@ int job_open(struct job *job) {
     const struct translator_text read = {.text = text->source,
                                          .length = text->source_length,
                                          .held = job->runs,
-                                         .verbatim = request->parameters.verbatim};
+                                         .verbatim = request->parameters.verbatim,
+                                         .formality = wish_of(request, text)};
     struct sentence *sentence = malloc(sizeof *sentence);
     if (!sentence) {
         error_memory(&error);

@@ -15,6 +15,8 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
                                  shared between workers */
     struct sentence *made = NULL;
     size_t count = 0;
+    struct formality_wish wish = request_wish(request, text);
+    wish.source = text->second_loaded->info.source;
     glossary_init(&glossary, NULL, arena);
     int result = guard_open(&guard, request->parameters.protection, err);
     if (result == 0)
@@ -23,7 +25,8 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
         struct translator_text read = {.text = c == 0 ? written.text : sentence_text(first),
                                        .length = c == 0 ? strlen(written.text)
                                                         : sentence_text_length(first),
-                                       .verbatim = request->parameters.verbatim};
+                                       .verbatim = request->parameters.verbatim,
+                                       .formality = wish};
         result = request_hold(&request->parameters, translator, &guard, &read, arena, err);
         if (result == 0)
             result = sentence_prepare_text(translator, &read, &request->parameters.search, arena,

@@ -158,3 +158,16 @@ void request_fail(struct request *request, const struct error *error) {
     if (!atomic_exchange(&request->failure.any, true))
         *request->failure.first = *error;
 }
+
+struct formality_wish request_wish(const struct request *request, const struct text *text) {
+    const struct served_model *reader = text->model ? text->model : request->model,
+                              *writer = text->second ? text->second : reader;
+    const char *language = text->model ? text->language : request->parameters.language,
+               *variant = text->second  ? text->second_variant
+                          : text->model ? text->variant
+                                        : request->parameters.variant;
+    struct formality_wish wish = request->parameters.formality;
+    wish.source = language ? language : reader->info.source;
+    wish.target = variant ? variant : writer->info.target;
+    return wish;
+}

@@ -123,7 +123,8 @@ struct request_parameters {
                              pair */
     const char *variant;  /* the variant of the model's target language, in the request's arena or
                              owned by the model; NULL: none */
-    bool split;           /* cut texts into sentences */
+    struct formality_wish formality; /* its languages are not set: request_wish */
+    bool split;                      /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* show the model's own output: keep only what the client protects, check and
                       estimate nothing */
@@ -259,7 +260,8 @@ enum request_input {
     REQUEST_FORCE,
     REQUEST_HEADS,
     REQUEST_GLOSSARY,
-    REQUEST_PROTECT
+    REQUEST_PROTECT,
+    REQUEST_FORMALITY
 };
 
 /* Makes the sentences leave at the next step. Thread-safe; only the first reason counts. */
@@ -293,6 +295,9 @@ size_t request_decoding_bytes(const struct request *request);
 /* Returns about how many bytes the outcomes take until the request is answered, if translations are
  * as long as expected. 0 for a request that keeps sentences, whose number the queue bounds. */
 size_t request_answer_bytes(const struct request *request);
+
+/* Returns how the translation of a text is to address its reader. */
+struct formality_wish request_wish(const struct request *request, const struct text *text);
 
 /* Notes why a sentence has failed. Thread-safe; the first reason counts. */
 void request_fail(struct request *request, const struct error *error);
