@@ -3,6 +3,7 @@
 #include "model/base/utf8.h"
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uloc.h>
@@ -40,8 +41,10 @@ static const struct others {
 /* Writes the language's code of two letters, if it has one. */
 static void read_code(const char *language, char code[CODE_BYTES]) {
     UErrorCode status = U_ZERO_ERROR;
+    char name[CODE_BYTES];
     language += strspn(language, ">_"); /* of a label such as >>fra<< */
-    uloc_getLanguage(language, code, CODE_BYTES, &status);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(language, "<"), language);
+    uloc_getLanguage(name, code, CODE_BYTES, &status);
     if (U_FAILURE(status))
         *code = '\0';
 }

@@ -100,6 +100,7 @@
     X(pattern) \
     X(guard) \
     X(glossary) \
+    X(formality) \
     X(client) \
     X(limiter) \
     X(keys) \

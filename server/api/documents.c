@@ -75,6 +75,7 @@ enum field_kind {
     NAME_FIELD,
     GLOSSARY_FIELD,
     GLOSSARIES_FIELD,
+    FORMALITY_FIELD,
     FIELDS
 };
 
@@ -83,10 +84,10 @@ enum field_kind {
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
     [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings",
-             "bilingual", "", "", ""},
-    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", "", ""},
+             "bilingual", "", "", "", "formality"},
+    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "",
-               "filename", "glossary_id", "glossary_ids"}};
+               "filename", "glossary_id", "glossary_ids", "formality"}};
 
 /* Finds the fields and checks that they are text. The file is checked when it is decoded, since the
  * decoder's error has the position. sent [FIELDS] keeps NULL for a missing field. keys may be
@@ -265,6 +266,10 @@ static int read_order(const struct service *service, const struct call *call,
         return reply_refuse(reply, order->target_name,
                             "%s is missing: the code of the language to translate to",
                             order->target_name);
+    const char *formality = value_of(sent[FORMALITY_FIELD]);
+    if (formality && !formality_read(formality, &order->formality))
+        return reply_refuse(reply, "formality",
+                            "formality must be " FORMALITY_NAMES ", got \"%.60s\"", formality);
     if (read_glossaries(sent[GLOSSARIES_FIELD], order, arena, reply) != 0)
         return -1;
     if (order->glossary && !order->source)

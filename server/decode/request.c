@@ -167,6 +167,8 @@ struct formality_wish request_wish(const struct request *request, const struct t
                           : text->model ? text->variant
                                         : request->parameters.variant;
     struct formality_wish wish = request->parameters.formality;
+    if (!reader)
+        return wish;
     wish.source = language ? language : reader->info.source;
     wish.target = variant ? variant : writer->info.target;
     return wish;

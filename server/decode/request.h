@@ -296,7 +296,8 @@ size_t request_decoding_bytes(const struct request *request);
  * as long as expected. 0 for a request that keeps sentences, whose number the queue bounds. */
 size_t request_answer_bytes(const struct request *request);
 
-/* Returns how the translation of a text is to address its reader. */
+/* Returns how the translation of a text is to address its reader; without its languages if the
+ * request has no model. */
 struct formality_wish request_wish(const struct request *request, const struct text *text);
 
 /* Notes why a sentence has failed. Thread-safe; the first reason counts. */

@@ -116,8 +116,10 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
                       struct reply *reply) {
     static const char *const types[] = {"quality_optimized", "prefer_quality_optimized",
                                         "latency_optimized", NULL};
+    static const char *const formalities[] = {"default",     "more",        "less",
+                                              "prefer_more", "prefer_less", NULL};
     struct deepl_order *own = order->own;
-    const char *type;
+    const char *type, *formality;
     if (order_string(root, "glossary_id", &order->glossary, reply) != 0 ||
         read_glossaries(root, order, arena, reply) != 0)
         return -1;
@@ -128,7 +130,9 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
         return -1;
     order->whole = !splits;
     order->joined |= order->whole;
-    if (read_tags(root, order, arena, reply) != 0 ||
+    if (order_word(root, "formality", formalities, FORMALITY_NAMES, &formality, reply) != 0 ||
+        (formality && !formality_read(formality, &order->formality)) ||
+        read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
         order_word(root, "model_type", types,
                    "quality_optimized, prefer_quality_optimized or latency_optimized", &type,
@@ -238,7 +242,7 @@ void deepl_languages(const struct service *service, const struct call *call,
         order_put_code(&w, "language", codes.all[i]);
         writer_string(&w, "name", name);
         if (target)
-            writer_boolean(&w, "supports_formality", false);
+            writer_boolean(&w, "supports_formality", formality_is_known(codes.all[i]));
         writer_end_object(&w);
     }
     writer_end_array(&w);
@@ -249,8 +253,8 @@ void deepl_languages(const struct service *service, const struct call *call,
  * other services, for which there are no languages. */
 static const struct {
     const char *name, *features; /* separated by spaces; NULL: it is not offered */
-} resources[] = {{"translate_text", "auto_detection glossary tag_handling"},
-                 {"translate_document", "auto_detection glossary"},
+} resources[] = {{"translate_text", "auto_detection formality glossary tag_handling"},
+                 {"translate_document", "auto_detection formality glossary"},
                  {"glossary", ""},
                  {"voice", NULL},
                  {"write", NULL},
@@ -265,16 +269,19 @@ static bool has_code(const struct plan_codes *codes, const char *code) {
     return false;
 }
 
-static void put_features(struct writer *w, const char *features) {
+/* formal: into this language, forms of address can be chosen. */
+static void put_features(struct writer *w, const char *features, bool formal) {
     writer_begin_object(w, "features");
     for (const char *at = features; *at; at += strspn(at, " ")) {
         char name[24];
         size_t length = strcspn(at, " ");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length;
+        if (strcmp(name, "formality") == 0 && !formal)
+            continue;
         writer_begin_object(w, name);
         writer_string(w, "status", "stable");
         writer_end_object(w);
-        at += length;
     }
     writer_end_object(w);
 }
@@ -305,8 +312,9 @@ void deepl_languages_3(const struct service *service, const struct call *call,
         writer_begin_object(&w, NULL);
         writer_strings(&w, "lang", codes.all[i], "name", name, "status", "stable", NULL);
         writer_boolean(&w, "usable_as_source", has_code(&sources, codes.all[i]));
-        writer_boolean(&w, "usable_as_target", has_code(&targets, codes.all[i]));
-        put_features(&w, resources[resource].features);
+        bool target = has_code(&targets, codes.all[i]);
+        writer_boolean(&w, "usable_as_target", target);
+        put_features(&w, resources[resource].features, target && formality_is_known(codes.all[i]));
         writer_end_object(&w);
     }
     writer_end_array(&w);

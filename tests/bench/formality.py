@@ -20,7 +20,8 @@ from weights.evaluation.scores import bleu  # noqa: E402
 
 YOU = re.compile(r"\b(you|your|yours|yourself|yourselves)\b", re.I)
 FORMS = {  # of a language: less, more; each with the words of verbs that have no pronoun beside them
-    "fr": (re.compile(r"\b(tu|te|toi|ton|ta|tes|tien(ne)?s?)\b|\bt['’]", re.I), re.compile(r"\b(vous|votre|vos|vôtres?)\b", re.I)),
+    "fr": (re.compile(r"\b(tu|te|toi|ton|ta|tes|tien(ne)?s?)\b|\bt['’]", re.I),
+           re.compile(r"\b(vous|votre|vos|vôtres?)\b", re.I)),
     "de": (re.compile(r"\b(du|dich|dir|dein\w*|euch|euer|eure\w?|seid|habt)\b", re.I),
            re.compile(r"(?<!^)(?<![.!?] )(?<![.!?] [„\"])\b(Sie|Ihnen|Ihr\w{0,2})\b|^Sie \w+(en|ind)\b")),
 }
@@ -30,7 +31,8 @@ def ask(url: str, texts: list[str], source: str, target: str, form: str | None) 
     body = {"text": texts, "source": source, "target": target, "include": []}
     if form:
         body["formality"] = form
-    request = urllib.request.Request(f"{url}/translate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    request = urllib.request.Request(f"{url}/translate", json.dumps(body).encode(),
+                                     {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as reply:
         return json.load(reply)["translations"]
 
@@ -67,8 +69,8 @@ def main() -> None:
         wrong = sum(bool(other.search(text)) for text in texts)
         warned = ["formality" in [warning["code"] for warning in reply.get("warnings", [])] for reply in replies]
         silent = sum(not one and not said for one, said in zip(right, warned))
-        print(f"formality {form or 'default'}: {sum(right)} of {len(right)} have the wanted form only, {wrong} the other one; "
-              f"{sum(warned)} warnings, {silent} others have none; "
+        print(f"formality {form or 'default'}: {sum(right)} of {len(right)} have the wanted form only, {wrong} the "
+              f"other one; {sum(warned)} warnings, {silent} others have none; "
               f"BLEU {bleu(texts, [references[0] for _, references in chosen]):.1f}")
         if form:
             for sentence, text, said in list(zip(sentences, texts, warned))[: arguments.show]:

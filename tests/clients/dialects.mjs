@@ -57,8 +57,8 @@ test("deepl-node translates", async () => {
   await assert.rejects(translator.translateText("<b>", "en", "fr", { tagHandling: "xml" }), /line 1, column 4/);
   await translator.translateText(sentence, "en", "fr",
     { formality: "prefer_more", preserveFormatting: true, context: "travel" });
-  await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }),
-    /formality must be default/);
+  const formal = await translator.translateText("Are you hungry?", "en", "fr", { formality: "more" });
+  assert.match(formal.text, /vous/);
   const twice = await translator.translateText(sentence, "en", "fr", { styleId: "a" }).catch((error) => error);
   assert.equal(twice.text ?? twice.message, expected);
   await assert.rejects(translator.translateText(sentence, "en", "zz"), /not supported/);

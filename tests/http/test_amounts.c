@@ -1,4 +1,5 @@
-/* Numbers of a text in its translation: a sentence in which they differ is decoded again. */
+/* What a translation must have: the numbers of its text, as a sentence in which they differ is
+ * decoded again, and the form of address that is asked for. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
@@ -128,6 +129,45 @@ START_TEST(prefix) {
 }
 END_TEST
 
+START_TEST(formality) {
+    static const struct {
+        const char *form, *has;
+    } rows[] = {{"more", "vous"}, {"less", "tu"}, {"prefer_more", "vous"}, {"prefer_less", "tu"}};
+    struct reply reply;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char fields[64];
+        snprintf(fields, sizeof fields, "'include': [], 'formality': '%s'", rows[i].form);
+        client_ask(&served, "/translate", "Are you a teacher?", fields, 200, &reply);
+        ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), rows[i].has));
+        ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "warnings"));
+        reply_done(&reply);
+    }
+    /* the beginning is given, and has the other form */
+    client_ask(&served, "/translate", "You are a teacher.",
+               "'include': [], 'formality': 'more', 'prefix': 'Tu es'", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "translations.0.warnings.0.code"), "formality");
+    ck_assert_str_eq(text_at(reply.json, "translations.0.warnings.0.wanted"), "more");
+    reply_done(&reply);
+    client_ask(&served, "/translate", "You are a teacher.", "'formality': 'formal'", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "field"), "formality");
+    reply_done(&reply);
+}
+END_TEST
+
+/* English has no forms. */
+START_TEST(formality_of_no_language) {
+    struct daemon english;
+    struct reply reply;
+    daemon_start(&english, ARGUMENTS("--model", "weights/fr-en"));
+    client_ask(&english, "/translate", "Tu es là.", "'formality': 'more'", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "field"), "formality");
+    reply_done(&reply);
+    client_ask(&english, "/translate", "Tu es là.", "'formality': 'prefer_more'", 200, &reply);
+    reply_done(&reply);
+    daemon_stop(&english);
+}
+END_TEST
+
 Suite *amounts_suite(void) {
     Suite *suite = suite_create("amounts");
     TCase *tcase = tcase_create("amounts");
@@ -138,6 +178,8 @@ Suite *amounts_suite(void) {
     tcase_add_test(tcase, libre);
     tcase_add_test(tcase, verbatim);
     tcase_add_test(tcase, prefix);
+    tcase_add_test(tcase, formality);
+    tcase_add_test(tcase, formality_of_no_language);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -184,7 +184,8 @@ START_TEST(deepl_others) {
     check(&(struct call){.path = "/v2/languages"}, "0.language", "EN");
     check(&(struct call){.path = "/v2/languages?type=source"}, "1.name", "French");
     get(&(struct call){.path = "/v2/languages", .body = "type=target", .headers = {FORM}}, &reply);
-    ck_assert(json_is_false(json_at(reply.json, "0.supports_formality")));
+    ck_assert_str_eq(text_at(reply.json, "0.language"), "FR");
+    ck_assert(json_is_true(json_at(reply.json, "0.supports_formality")));
     reply_done(&reply);
     get(&(struct call){.path = "/v3/languages?resource=translate_text"}, &reply);
     ck_assert_str_eq(text_at(reply.json, "0.lang"), "en");
@@ -267,10 +268,8 @@ START_TEST(deepl_refusals) {
         {"{'text': 'x', 'target_lang': 'ZZ'}", "target_lang: \"ZZ\" is not supported"},
         {"{'text': 'x', 'source_lang': 'ZZ', 'target_lang': 'FR'}",
          "source_lang: \"ZZ\" is not supported"},
-        {"{'text': 'x', 'target_lang': 'FR', 'formality': 'more'}",
-         "formality must be default, prefer_more or prefer_less"},
-        {"{'text': 'x', 'target_lang': 'FR', 'formality': 'less'}",
-         "formality must be default, prefer_more or prefer_less"},
+        {"{'text': 'x', 'target_lang': 'FR', 'formality': 'most'}",
+         "formality must be default, more, less, prefer_more or prefer_less, got \"most\""},
         {"{'text': 'x', 'target_lang': 'FR', 'model_type': 'best'}",
          "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got "
          "\"best\""},

@@ -1109,8 +1109,8 @@ START_TEST(deepl_document_ends) {
          {"target_lang=FR", "output_format=pdf"},
          "output_format must be that of the file, txt, got \"pdf\""},
         {"a.txt",
-         {"target_lang=FR", "formality=more"},
-         "formality must be default, prefer_more or prefer_less"},
+         {"target_lang=FR", "formality=most"},
+         "formality must be default, more, less, prefer_more or prefer_less, got \"most\""},
         {"a.exe",
          {"target_lang=FR"},
          "a file with the file extension \".exe\" cannot be translated; supported types: txt, srt, "

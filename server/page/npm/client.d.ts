@@ -29,6 +29,8 @@ export interface Request {
   prefix?: string;
   /** false: leave out the warning doubtful */
   warnings?: boolean;
+  /** how the translation addresses its reader: more (vous, Sie) or less (tu, du) formally; with prefer_ no warning is given where that fails, and a language without such forms is not refused */
+  formality?: "default" | "more" | "less" | "prefer_more" | "prefer_less";
   /** true: exactly what the model does; nothing is kept but what protect names, no number is checked, nothing is estimated unasked */
   verbatim?: boolean;
   /** target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps */
