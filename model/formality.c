@@ -1,7 +1,7 @@
 /* This module hides how the words of a form of address become tokens that may not come. */
 #include "model/formality.h"
 #include "model/base/utf8.h"
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,9 +211,14 @@ struct refusal_table {
 
 struct formality_tables {
     const struct tokenizer *target;
-    pthread_mutex_t lock; /* protects `first`; tables do not change */
-    struct refusal_table *first;
+    _Atomic(struct refusal_table *) first; /* tables are only added, and do not change */
 };
+
+static void table_free(struct refusal_table *table) {
+    free(table->refused);
+    free(table->leaves);
+    free(table);
+}
 
 struct formality_tables *formality_open(const struct tokenizer *target, struct error *err) {
     struct formality_tables *tables = calloc(1, sizeof *tables);
@@ -222,21 +227,17 @@ struct formality_tables *formality_open(const struct tokenizer *target, struct e
         return NULL;
     }
     tables->target = target;
-    pthread_mutex_init(&tables->lock, NULL);
+    atomic_init(&tables->first, NULL);
     return tables;
 }
 
 void formality_free(struct formality_tables *tables) {
     if (!tables)
         return;
-    while (tables->first) {
-        struct refusal_table *table = tables->first;
-        tables->first = table->next;
-        free(table->refused);
-        free(table->leaves);
-        free(table);
+    for (struct refusal_table *table = atomic_load(&tables->first), *next; table; table = next) {
+        next = table->next;
+        table_free(table);
     }
-    pthread_mutex_destroy(&tables->lock);
     free(tables);
 }
 
@@ -304,31 +305,31 @@ static void refuse_words(struct refusal_table *table, const struct tokenizer *ta
     }
 }
 
-/* Returns the table, which is made if there is none yet; NULL: memory ran out. */
+/* Returns the table, which is made if there is none yet; NULL: memory ran out. Two threads may make
+ * the same, and either is used. */
 static const struct refusal_table *find_table(struct formality_tables *tables,
                                               const struct address *address, enum formality form) {
     size_t size = tokenizer_size(tables->target);
-    pthread_mutex_lock(&tables->lock);
-    struct refusal_table *table = tables->first;
+    struct refusal_table *first = atomic_load(&tables->first), *table = first;
     while (table && (table->address != address || table->form != form))
         table = table->next;
-    if (!table && (table = calloc(1, sizeof *table))) {
-        *table = (struct refusal_table){.address = address,
-                                        .form = form,
-                                        .refused = calloc(size, sizeof *table->refused),
-                                        .leaves = calloc(size, sizeof *table->leaves),
-                                        .next = tables->first};
-        if (table->refused && table->leaves) {
-            refuse_words(table, tables->target);
-            tables->first = table;
-        } else {
-            free(table->refused);
-            free(table->leaves);
-            free(table);
-            table = NULL;
-        }
+    if (table)
+        return table;
+    table = calloc(1, sizeof *table);
+    if (!table)
+        return NULL;
+    *table = (struct refusal_table){.address = address,
+                                    .form = form,
+                                    .refused = calloc(size, sizeof *table->refused),
+                                    .leaves = calloc(size, sizeof *table->leaves)};
+    if (!table->refused || !table->leaves) {
+        table_free(table);
+        return NULL;
     }
-    pthread_mutex_unlock(&tables->lock);
+    refuse_words(table, tables->target);
+    do
+        table->next = first;
+    while (!atomic_compare_exchange_weak(&tables->first, &first, table));
     return table;
 }
 

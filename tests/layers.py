@@ -80,9 +80,9 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "archive*.h": "model/import/source.c",
     "yaml.h": "model/import/source.c server/documents/front_matter.c",
     "sentencepiece_*": "model/text/sentencepiece.cc",
-    "unicode/*": "model/base/utf8.c model/text/segmenter.c model/text/number*.c model/text/notation.c "
-                 "model/text/expression.c model/text/codes.c model/text/readable.c model/text/signs.c "
-                 "model/import/vocabulary.c server/api/languages.cc server/dialects/scripts.c "
+    "unicode/*": "model/base/utf8.c model/formality.c model/text/segmenter.c model/text/number*.c "
+                 "model/text/notation.c model/text/expression.c model/text/codes.c model/text/readable.c "
+                 "model/text/signs.c model/import/vocabulary.c server/api/languages.cc server/dialects/scripts.c "
                  "server/documents/icu_message.cc server/markup/encoding.c",
     "jansson.h": "model/import/* model/text/readable.c model/weights/config.c model/weights/safetensors.c server/api/* "
                  "server/models/folders.c server/get/*",
