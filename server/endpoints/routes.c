@@ -33,6 +33,8 @@ static const struct route routes[] = {
      PAGES_ANY, 0},
     {"/attention", "GET", ACCESS_USER, decode_start, decode_finish, SPEAKS(&dialect_attention),
      PAGES_ANY, 0},
+    {"/align", "POST", ACCESS_USER, decode_start, decode_finish, SPEAKS(&dialect_align), PAGES_ANY,
+     0},
     {"/documents", "POST", ACCESS_USER, documents_start, documents_finish, NULL, PAGES_ANY,
      ROUTE_LASTS},
     {"/translate_file", "POST", ACCESS_USER, documents_file_start, documents_file_finish, NULL,
