@@ -667,7 +667,8 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->wanted.include = form.include;
     request->wanted.digits = (int)form.digits;
     request->wanted.links = form.links;
-    request->wanted.aligns = kind == API_ALIGN ||
+    request->wanted.aligns =
+        kind == API_ALIGN ||
         (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS |
                          INCLUDE_PHRASES | INCLUDE_QUALITY)) != 0;
     request->parameters.replace_unknowns = form.replace_unknowns;

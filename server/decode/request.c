@@ -43,6 +43,7 @@ void request_done(struct request *request) {
     request->failure.first = NULL;
     request->plan = NULL;
     request->pairs = NULL;
+    request->message = NULL;
     request->question = NULL;
     request->key = NULL;
     request->held = NULL;

@@ -241,8 +241,10 @@ struct request {
 
     void (*finish)(struct request *request);
     void *owner;
-    void *plan;  /* for the endpoint: how the texts make its answer; in the arena */
-    void *pairs; /* the same for texts with translations that are aligned (server/api/align.c) */
+    void *plan;    /* for the endpoint: how the texts make its answer; in the arena */
+    void *message; /* the message of an agent that the answer is for (server/dialects/mcp.c); in the
+                      arena; NULL: none */
+    void *pairs;   /* the same for texts with translations that are aligned (server/api/align.c) */
 
     /* NULL, or a function that the job's worker calls after each round that leaves the job live,
      * and when the job has ended (done_us is set). */

@@ -223,7 +223,7 @@ START_TEST(every_path) {
                          json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 61);
+    ck_assert_uint_eq(json_object_size(paths), 62);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ START_TEST(every_example) {
             count++;
         }
     }
-    ck_assert_uint_eq(count, 27);
+    ck_assert_uint_eq(count, 28);
 }
 END_TEST
 
