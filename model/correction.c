@@ -190,6 +190,28 @@ int correction_check_whole(const char *from, const char *to, const char *text, s
                : -1;
 }
 
+int correction_check_numbers(const struct translator *reader, const struct translator *writer,
+                             const char *text, size_t length, const char *translation,
+                             size_t translation_length, struct arena *arena,
+                             struct check_lists *out) {
+    struct amounts source, target;
+    struct number_difference found;
+    *out = (struct check_lists){0};
+    if (!reader->source_numbers || !writer->target_numbers ||
+        (!numbers_may_stand(reader->source_numbers, text, length) &&
+         !numbers_may_stand(writer->target_numbers, translation, translation_length)))
+        return 0;
+    if (numbers_read(reader->source_numbers, text, length, NULL, 0, arena, &source, NULL) != 0 ||
+        numbers_read(writer->target_numbers, translation, translation_length, NULL, 0, arena,
+                     &target, NULL) != 0 ||
+        numbers_compare(&source, &target, true, arena, &found, NULL) != 0)
+        return -1;
+    return copy_lists(text, found.source, found.source_count, translation, found.target,
+                      found.target_count, arena, out)
+               ? 0
+               : -1;
+}
+
 static void compare_signs(struct sentence *sentence, const struct hypothesis *best,
                           struct compared *compared, struct arena *scratch) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;

@@ -42,6 +42,16 @@ int correction_check_whole(const char *from, const char *to, const char *text, s
                            const char *translation, size_t translation_length, struct arena *arena,
                            struct check_lists *out);
 
+/* Compares the amounts of a text with those of a translation that is not the model's own. reader,
+ * writer: a model that reads the text's language, and one that writes the translation's; they may
+ * be the same. An amount in the notation of another language differs. The lists stay empty if the
+ * notation of a language is unknown; they are in the arena. Takes the time of reading both texts
+ * and of sorting the amounts. Returns -1 if memory runs out. */
+int correction_check_numbers(const struct translator *reader, const struct translator *writer,
+                             const char *text, size_t length, const char *translation,
+                             size_t translation_length, struct arena *arena,
+                             struct check_lists *out);
+
 /* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
 struct sentence_check {
     struct search_options options; /* the caller's, before glossary_constrain changed them */

@@ -32,6 +32,13 @@ enum { HEADWAY_BYTES = 96 };
 /* Writes "1,234 lines, 512 per second, 37%, 2:05 left"; leaves out unknown parts. */
 void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
 
+/* ---- mcp (stdio.c) ---- */
+
+struct service;
+/* Answers messages of the Model Context Protocol, a line each, until the end of the input. Workers
+ * must be running, and the service ready. Returns -1 if reading or writing fails. */
+int command_serve_stdio(struct service *service, FILE *in, FILE *out, struct error *err);
+
 /* ---- output files (offline.c) ----
  *
  * An output file is written either in place or as a whole. If it is written as a whole, it has its

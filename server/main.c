@@ -280,6 +280,33 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     return workers ? 0 : -1;
 }
 
+/* Answers an agent's messages until stdin ends. */
+static int serve_stdio(const struct daemon *daemon, bool *clean, struct error *err) {
+    const struct options *options = daemon->options;
+    struct service *service = daemon->service;
+    const struct worker_options decoding = {
+        .workers = options->workers,
+        .rows = options->rows,
+        .bytes = options->decode_memory,
+        .shared = true,
+        .step_us = (int64_t)options->step_ms * 1000,
+        .scheduler = service->scheduler,
+        .metrics = service->metrics,
+    };
+    struct workers *workers =
+        catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    if (!workers)
+        return -1;
+    atomic_store(&service->state, SERVICE_READY);
+    int result = command_serve_stdio(service, stdin, stdout, err);
+    fetcher_stop(service->fetcher);
+    scheduler_close(service->scheduler);
+    *clean = workers_wait(workers, LAST_REPLIES_MS);
+    workers_free(workers);
+    catalog_close(service->catalog);
+    return result;
+}
+
 static struct service_options service_options(const struct options *options) {
     return (struct service_options){.workers = options->workers,
                                     .rows = options->rows,
@@ -380,7 +407,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.files &&
         service.catalog && cached && (service.fetcher || !downloads))
-        result = serve_until_stopped(&daemon, clean, err);
+        result = options->command == COMMAND_MCP ? serve_stdio(&daemon, clean, err)
+                                                 : serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
     fetcher_free(service.fetcher);
@@ -453,10 +481,11 @@ static int serve_shipped(struct options *options, struct shipped *shipped, struc
  * and SIGUSR2 do nothing. */
 static int serve_command(struct options *options, int *status, struct error *err) {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    bool clean = true, named = options->models.count > 0 || options->directory;
+    bool clean = true, named = options->models.count > 0 || options->directory,
+         daemon = options->command == COMMAND_SERVE;
     struct shipped shipped = {0};
     int result = named ? shipped_find_named(options, err) : serve_shipped(options, &shipped, err);
-    if (result == 0) {
+    if (result == 0 && daemon) {
         sem_init(&signals.arrived, 0, 0);
         sigemptyset(&signals.awaited);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -465,8 +494,10 @@ static int serve_command(struct options *options, int *status, struct error *err
         if (pthread_create(&signals.thread, NULL, signals_run, NULL) != 0)
             result = error_set(err, ERROR_MEMORY, "cannot start the thread that waits for signals");
     }
-    if (result == 0) {
+    bool waits = result == 0 && daemon; /* an agent ends its process by a signal, or by stdin */
+    if (result == 0)
         result = serve(options, &shipped, &clean, err);
+    if (waits) {
         atomic_store(&signals.ending, true);
         pthread_kill(signals.thread, SIGUSR1); /* wakes the thread */
         pthread_join(signals.thread, NULL);
@@ -483,17 +514,12 @@ static const struct {
     enum command command;
     int (*run)(struct options *options, int *status, struct error *err);
 } commands[] = {
-    {COMMAND_SERVE, serve_command},
-    {COMMAND_TRANSLATE, command_offline},
-    {COMMAND_ATTENTION, command_offline},
-    {COMMAND_KEY, key_command},
-    {COMMAND_HEALTH, health_command},
-    {COMMAND_PACK, command_pack},
-    {COMMAND_SHORTLIST, command_shortlist},
-    {COMMAND_IMPORT, command_import},
-    {COMMAND_GET, command_get},
-    {COMMAND_MODELS, command_models},
-    {COMMAND_REMOVE, command_remove},
+    {COMMAND_SERVE, serve_command},       {COMMAND_MCP, serve_command},
+    {COMMAND_TRANSLATE, command_offline}, {COMMAND_ATTENTION, command_offline},
+    {COMMAND_KEY, key_command},           {COMMAND_HEALTH, health_command},
+    {COMMAND_PACK, command_pack},         {COMMAND_SHORTLIST, command_shortlist},
+    {COMMAND_IMPORT, command_import},     {COMMAND_GET, command_get},
+    {COMMAND_MODELS, command_models},     {COMMAND_REMOVE, command_remove},
 };
 
 static int print(const char *text) {

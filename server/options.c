@@ -36,15 +36,15 @@ static const struct option rows[] = {
      "model folder, or the name of a model that came with alignd; may be given several times, of "
      "models for the same languages the "
      "first serves requests",
-     COMMAND_SERVE, PLAIN(FOLDERS, models)},
+     OPTION_SERVING, PLAIN(FOLDERS, models)},
     {"models", "DIR", NULL,
      "folder of model folders: each model is loaded on demand; on SIGHUP the folder is read again",
-     COMMAND_SERVE, TEXT(directory)},
+     OPTION_SERVING, TEXT(directory)},
     {"default-model", "NAME", NULL,
      "model for requests that name neither a model nor languages; without it they get 400 if "
      "models for several pairs of "
      "languages are served (default: en-fr, if the models that came with alignd are served)",
-     COMMAND_SERVE, TEXT(default_model)},
+     OPTION_SERVING, TEXT(default_model)},
     {"model", "MODEL", NULL,
      "model folder, or a model's name or languages (en-fr), looked up in --models; alignd "
      "attention accepts a second one",
@@ -62,29 +62,29 @@ static const struct option rows[] = {
      "and requests for others wait "
      "until "
      "there is room; 0: no limit",
-     COMMAND_SERVE, NUMBER(BYTES, model_memory, 0, 1e15)},
+     OPTION_SERVING, NUMBER(BYTES, model_memory, 0, 1e15)},
     {"idle-unload-s", "TIME", "0", "unload a model that has not been used for this time; 0: never",
-     COMMAND_SERVE, NUMBER(SECONDS, idle_unload_s, 0, 1e9)},
+     OPTION_SERVING, NUMBER(SECONDS, idle_unload_s, 0, 1e9)},
     {"pivot", "CODE", NULL,
      "language through which two models translate a pair that no single model translates; none: no "
      "such pairs (default: any "
      "language)",
-     COMMAND_SERVE, TEXT(pivot)},
+     OPTION_SERVING, TEXT(pivot)},
     {"fetch", "SOURCES", NULL,
      "download a model when a request asks for languages that no model is for: mozilla, opus, or "
      "both separated by ','; until it "
      "is there requests wait, and at their deadline get 503 (default: nothing is downloaded)",
-     COMMAND_SERVE, TEXT(fetch)},
+     OPTION_SERVING, TEXT(fetch)},
     {"fetch-pairs", "GLOBS", NULL,
      "pairs of languages that --fetch may download, separated by ',', such as en-*,*-en (default: "
      "all)",
-     COMMAND_SERVE, TEXT(fetch_pairs)},
+     OPTION_SERVING, TEXT(fetch_pairs)},
     {"fetch-bytes", "SIZE", "auto",
      "disk space for all downloaded models; to make room, the least recently used models that "
      "--fetch downloaded are deleted, "
      "never others; 0: no limit; auto: beside the others, a quarter of the space that is free, at "
      "most 10 GB",
-     COMMAND_SERVE, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
+     OPTION_SERVING, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL,
      NUMBER(SIZE, rows, 1, 4096)},
@@ -105,11 +105,11 @@ static const struct option rows[] = {
      "memory that a worker's sentences may need while they are decoded; others wait, and a "
      "sentence that could need more gets 413",
      OPTION_ALL, MEMORY(decode_memory, 1024, 8)},
-    {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE,
+    {"log-level", "LEVEL", "info", "error, warn, info or debug", OPTION_SERVING,
      CHOICE(log_level, "error, warn, info or debug")},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", OPTION_BATCH,
      CHOICE(log_level, "error, warn, info or debug")},
-    {"log-format", "FORMAT", "text", "text, or json (each line an object)", COMMAND_SERVE,
+    {"log-format", "FORMAT", "text", "text, or json (each line an object)", OPTION_SERVING,
      CHOICE(log_format, "text or json")},
     {"listen", "ADDRESS", NULL,
      "HOST:PORT, [IPv6]:PORT (port 0: any free port) or unix:PATH; several are separated by ',' or "
@@ -131,7 +131,7 @@ static const struct option rows[] = {
      "separated by a tab; "
      "NAME:SOURCE:TARGET=FILE: for this pair of languages; may be given several times; read again "
      "on SIGHUP",
-     COMMAND_SERVE, PLAIN(GLOSSARIES, glossary)},
+     OPTION_SERVING, PLAIN(GLOSSARIES, glossary)},
     {"glossaries", "FILE", NULL,
      "file for the glossaries that clients make with DeepL's API: at most 1000, 100 per key, "
      "together 200000 entries in 16 MiB "
@@ -142,10 +142,10 @@ static const struct option rows[] = {
      COMMAND_SERVE, TEXT(tls_cert)},
     {"tls-key", "FILE", NULL, "private key of the certificate (PEM)", COMMAND_SERVE, TEXT(tls_key)},
     {"queue", "N", "1024", "size of the queue in sentences; when it is full, requests get 429",
-     COMMAND_SERVE, NUMBER(SIZE, queue, 1, 1e6)},
+     OPTION_SERVING, NUMBER(SIZE, queue, 1, 1e6)},
     {"queue-work", "N", "4000000",
      "size of the queue in source tokens x rows (beam); when it is full, requests get 429",
-     COMMAND_SERVE, NUMBER(SIZE, queue_work, 1, 1e12)},
+     OPTION_SERVING, NUMBER(SIZE, queue_work, 1, 1e12)},
     {"rate", "N", "0",
      "rate limit in sentences per second for each client; above it 429; 0: no limit", COMMAND_SERVE,
      NUMBER(REAL, rate, 0, 1e6)},
@@ -154,8 +154,8 @@ static const struct option rows[] = {
     {"step-ms", "TIME", "40ms",
      "limit on the predicted time that a worker takes for the next token of all its sentences; 0: "
      "no limit",
-     COMMAND_SERVE, NUMBER(MILLISECONDS, step_ms, 0, 1e6)},
-    {"max-body-bytes", "SIZE", "1M", "maximum size of a request body; above it 413", COMMAND_SERVE,
+     OPTION_SERVING, NUMBER(MILLISECONDS, step_ms, 0, 1e6)},
+    {"max-body-bytes", "SIZE", "1M", "maximum size of a request body; above it 413", OPTION_SERVING,
      NUMBER(BYTES, max_body_bytes, 1, 1e9)},
     {"body-memory", "SIZE", "auto",
      "memory for bodies that are arriving; others wait, and a client has at most a quarter; auto: "
@@ -163,26 +163,26 @@ static const struct option rows[] = {
      "least 16M",
      COMMAND_SERVE, MEMORY(body_memory, 1, 16)},
     {"max-text-chars", "N", "50000",
-     "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
+     "maximum number of characters in all texts of a request; above it 413", OPTION_SERVING,
      NUMBER(SIZE, max_text_chars, 1, 1e9)},
     {"request-memory", "SIZE", "128M",
-     "memory for large requests that have been read but not answered; above it 429", COMMAND_SERVE,
+     "memory for large requests that have been read but not answered; above it 429", OPTION_SERVING,
      MEMORY(request_memory, 1024, 16)},
-    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE,
+    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", OPTION_SERVING,
      MEMORY(max_reply_bytes, 1024, 16)},
-    {"reply-memory", "SIZE", "128M", "memory for unread replies; above it 503", COMMAND_SERVE,
+    {"reply-memory", "SIZE", "128M", "memory for unread replies; above it 503", OPTION_SERVING,
      MEMORY(reply_memory, 1024, 16)},
     {"deadline-ms", "TIME", "10s",
      "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
-     COMMAND_SERVE, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
+     OPTION_SERVING, NUMBER(MILLISECONDS, deadline_ms, 1, 1e9)},
     {"document-ms", "TIME", "10min", "maximum time for a document (POST /documents); after it 504",
-     COMMAND_SERVE, NUMBER(MILLISECONDS, document_ms, 1, 1e9)},
+     OPTION_SERVING, NUMBER(MILLISECONDS, document_ms, 1, 1e9)},
     {"document-bytes", "SIZE", "10M",
      "maximum size of the body with an office document or e-book, if --max-body-bytes is less; "
      "above it 413",
-     COMMAND_SERVE, NUMBER(BYTES, document_bytes, 1, 1e9)},
+     OPTION_SERVING, NUMBER(BYTES, document_bytes, 1, 1e9)},
     {"document-sentences", "N", "10000", "maximum number of sentences of a document; above it 413",
-     COMMAND_SERVE, NUMBER(SIZE, document_sentences, 1, 1e6)},
+     OPTION_SERVING, NUMBER(SIZE, document_sentences, 1, 1e6)},
     {"keep-files-s", "TIME", "1h", "time in which a file of POST /translate_file can be fetched",
      COMMAND_SERVE, NUMBER(SECONDS, keep_files_s, 1, 1e9)},
     {"keep-files-bytes", "SIZE", "64M", "memory for these files; the oldest make room for others",
@@ -299,13 +299,13 @@ static const struct option rows[] = {
      "get newer versions of the downloaded models, or of those that are named", COMMAND_GET,
      SWITCH(update)},
     {"mirror", "URL", NULL, "server to use instead of the sources; it must have the same paths",
-     COMMAND_SERVE | COMMAND_GET, TEXT(mirror)},
+     OPTION_SERVING | COMMAND_GET, TEXT(mirror)},
     {"records", "FILE", NULL,
      "Mozilla's list of models, as its server sends it (default: it is downloaded)",
-     COMMAND_SERVE | COMMAND_GET, TEXT(records)},
+     OPTION_SERVING | COMMAND_GET, TEXT(records)},
     {"offline", NULL, NULL,
      "download nothing: use what is already there, and fail for everything else",
-     COMMAND_SERVE | COMMAND_GET, SWITCH(offline)},
+     OPTION_SERVING | COMMAND_GET, SWITCH(offline)},
     {"preview", NULL, NULL, "include models that Mozilla has not released yet (alpha and beta)",
      COMMAND_GET, SWITCH(preview)},
     {"retries", "N", "4", "how often a failed download is retried, after 1, 2, 4 ... seconds",
@@ -398,6 +398,12 @@ const struct option_command *option_command_nth(size_t i) {
         {"attention", COMMAND_ATTENTION, "align the words of line pairs (Pharaoh format)",
          "alignd attention --model MODEL --target FILE [options] < source\n"
          "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
+        {"mcp", COMMAND_MCP,
+         "let an agent translate and align: the Model Context Protocol on stdio",
+         "alignd mcp [--model MODEL ...] [options]\n\n"
+         "An agent's program starts it and sends messages, a line each. POST /mcp of the daemon "
+         "does "
+         "the same by HTTP.\n"},
         {"pack", COMMAND_PACK,
          "pack weights into a file in the model's folder, so that loading is faster and daemons "
          "share memory",

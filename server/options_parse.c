@@ -209,7 +209,7 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--from and --to must be given together");
     if (options->models.count == 0 && command == COMMAND_PACK)
         return error_set(err, ERROR_INPUT, "--model MODEL is missing");
-    if (options->models.count == 0 && command != COMMAND_SERVE && !options->from)
+    if (options->models.count == 0 && !((int)command & OPTION_SERVING) && !options->from)
         return error_set(err, ERROR_INPUT,
                          "--model MODEL is missing, or --from CODE and --to CODE");
     if (command == COMMAND_TRANSLATE && options->models.count > 1)
@@ -389,6 +389,8 @@ static const char usage[] =
     "(Pharaoh format); with a\n"
     "                                                               second --model for the "
     "opposite direction, by both\n"
+    "  alignd mcp [--model MODEL ...]                               let an agent translate and "
+    "align (Model Context Protocol, stdio)\n"
     "  alignd pack --model MODEL [--model MODEL ...] [--compute TYPE]\n"
     "                                                               pack weights into a file in "
     "the folder, so that loading is\n"
@@ -434,7 +436,8 @@ static const struct {
 } sections[] = {
     {"Everywhere:", OPTION_EVERY},
     {"Modes that decode:", OPTION_ALL},
-    {"Serving:", COMMAND_SERVE},
+    {"Serving:", OPTION_SERVING},
+    {"Serving by HTTP:", COMMAND_SERVE},
     {"Translating and aligning:", OPTION_BATCH},
     {"Translating:", COMMAND_TRANSLATE},
     {"Aligning:", COMMAND_ATTENTION},
@@ -442,7 +445,7 @@ static const struct {
     {"Packing:", COMMAND_PACK},
     {"Counting a language's pieces:", COMMAND_SHORTLIST},
     {"Downloading a model:", COMMAND_GET},
-    {"Serving, and downloading a model:", COMMAND_SERVE | COMMAND_GET},
+    {"Serving, and downloading a model:", OPTION_SERVING | COMMAND_GET},
     {"Serving, downloading and importing a model:", OPTION_DOWNLOADS},
     {"Downloading, listing and removing models:", OPTION_KEPT},
     {"Importing a model:", COMMAND_IMPORT},

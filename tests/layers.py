@@ -42,7 +42,7 @@ ROOMS = {
     "model/network": Room("model/base model/text model/compute model/weights", "network"),
     "model/search": Room("model/base model/compute model/network", "search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search",
-                  "formality translator"),
+                  "formality phrase_pairs translator"),
     "server/base": Room("model/base", "*"),
     "server/glossaries": Room("model/base model server/base", "glossaries"),
     "server/models": Room("model/base model/search model server/base", "*"),
@@ -58,11 +58,12 @@ ROOMS = {
                        "phrases plan reach reply service value wait warnings"),
     "server/dialects": Room("model/base model/text model server/base server/glossaries server/models server/decode "
                             "server/markup server/documents server/api",
-                            "deepl google microsoft plain selfhosted"),
+                            "deepl google mcp microsoft plain selfhosted"),
     "server/endpoints": Room("server/api server/dialects", "routes"),
     "server/http": Room("model/base model server/base server/decode server/api server/endpoints", "http"),
     "server": Room("model/base model/text model/import model/search model server/base server/glossaries server/models "
-                   "server/get server/decode server/markup server/documents server/api server/endpoints server/http",
+                   "server/get server/decode server/markup server/documents server/api server/dialects "
+                   "server/endpoints server/http",
                    ""),
 }
 

@@ -121,6 +121,8 @@
     X(soft_alignment) \
     X(looks) \
     X(words) \
+    X(phrase_pairs) \
+    X(beads) \
     X(import_readers) \
     X(import) \
     X(ctranslate2) \

@@ -158,6 +158,10 @@ bool character_is_letter(int32_t character) {
     return character >= 0 && u_isalnum(character);
 }
 
+bool character_is_digit(int32_t character) {
+    return character >= 0 && u_isdigit(character);
+}
+
 bool character_space_before(const char *text, size_t at) {
     return at == 0 || character_is_space(character_previous(text, &at));
 }

@@ -78,6 +78,8 @@ bool character_space_after(const char *text, size_t at);
 bool character_ends_line(int32_t character);
 /* A letter or a digit of any script; false for -1. */
 bool character_is_letter(int32_t character);
+/* A decimal digit of any script; false for -1. */
+bool character_is_digit(int32_t character);
 /* Unicode's categories P (punctuation) and S (symbols); false for -1. */
 bool character_is_punctuation(int32_t character);
 /* Unicode's category P alone; false for -1. */

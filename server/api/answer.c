@@ -38,6 +38,23 @@ void answer_put_pivot(const struct text *text, struct writer *out) {
     writer_end_array(out);
 }
 
+void answer_put_models(const struct request *request, const struct text *text, struct writer *out) {
+    const struct text *first = request->text_count > 0 ? request->texts : text;
+    if (!text->detected)
+        return;
+    writer_begin_object(out, "detected");
+    writer_string(out, "language", text->detected);
+    writer_number(out, "confidence", text->confidence);
+    writer_end_object(out);
+    if (text->model == first->model && text->second == first->second)
+        return; /* the reply names them */
+    const struct served_model *last = text->second ? text->second : text->model;
+    writer_strings(out, "model", last->info.name, "source",
+                   text->language ? text->language : text->model->info.source, NULL);
+    if (text->second)
+        answer_put_pivot(text, out);
+}
+
 static void put_first_text(const struct text *text, struct arena *arena, struct writer *out) {
     struct rendered rendered;
     if (outcome_first_text(text, arena, &rendered) == 0)
@@ -62,22 +79,7 @@ void answer_put_text(struct request *request, const struct text *text, const str
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", markup ? markup->start : rendered.text,
                          markup ? markup->length : rendered.length);
-        const struct text *first = request->texts;
-        if (text->detected) {
-            writer_begin_object(out, "detected");
-            writer_string(out, "language", text->detected);
-            writer_number(out, "confidence", text->confidence);
-            writer_end_object(out);
-        }
-        if (text->detected &&
-            (text->model != first->model ||
-             text->second != first->second)) { /* the reply names those of first */
-            const struct served_model *last = text->second ? text->second : text->model;
-            writer_strings(out, "model", last->info.name, "source",
-                           text->language ? text->language : text->model->info.source, NULL);
-            if (text->second)
-                answer_put_pivot(text, out);
-        }
+        answer_put_models(request, text, out);
         if (text->second && text->count > 0 && !markup)
             put_first_text(text, &arena, out);
         writer_begin_array(out, "sentences");
@@ -161,7 +163,8 @@ enum {
     LARGE_BYTES = 64 * 1024, /* an answer of this size takes one or two milliseconds to write */
     NUMBER_BYTES = 9,        /* of most numbers, with the digits of a probability */
     JOB_BYTES = 160,         /* of a sentence of which only the outcome stays, without its texts */
-    TOKEN_BYTES = 8          /* of a token on either side, with its share of the text */
+    TOKEN_BYTES = 8,         /* of a token on either side, with its share of the text */
+    PAIRED_BYTES = 100       /* the same with the places of words and phrases */
 };
 
 static const struct sentence *decoded_of(const struct job *job) {
@@ -180,7 +183,7 @@ bool answer_is_large(struct request *request) {
         const struct job *job = &request->jobs[i];
         if (!request->keeps) /* assume that the target is as long as the source */
             bytes += JOB_BYTES + job->source.end - job->source.begin;
-        bytes += 2 * (size_t)job->tokens * TOKEN_BYTES;
+        bytes += 2 * (size_t)job->tokens * (request->pairs ? PAIRED_BYTES : TOKEN_BYTES);
         if (request->keeps)
             members_count(request, decoded_of(job), &count);
     }
@@ -197,7 +200,7 @@ static size_t least_of_sentence(struct request *request, const struct sentence *
 
 size_t answer_least_bytes(struct request *request) {
     size_t bytes = 0;
-    for (size_t i = 0; i < request->job_count && !request->plan; i++)
+    for (size_t i = 0; i < request->job_count && !request->plan && !request->pairs; i++)
         bytes += least_of_sentence(request, decoded_of(&request->jobs[i]));
     return bytes;
 }
@@ -207,7 +210,7 @@ static size_t least_of_job(const struct job *job) {
 }
 
 void answer_bound(const struct service *service, struct request *request) {
-    bool own = !request->plan && request->keeps;
+    bool own = !request->plan && !request->pairs && request->keeps;
     for (size_t i = 0; i < request->text_count; i++)
         own = own && !request->texts[i].second;
     request->limit.least_bytes = own ? least_of_job : NULL;

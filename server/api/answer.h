@@ -18,6 +18,9 @@ void answer_put_text(struct request *request, const struct text *text, const str
  * its end. */
 void answer_put_sentence(struct request *request, const struct text *text, size_t i,
                          struct value_places *at, struct writer *out);
+/* Writes the language of a text if it was detected, and its models if they are not those of the
+ * request's first text. */
+void answer_put_models(const struct request *request, const struct text *text, struct writer *out);
 /* Writes "pivot", the names of a text's two models. */
 void answer_put_pivot(const struct text *text, struct writer *out);
 /* The same as answer_put_text for an item of request->plan. */

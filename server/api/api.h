@@ -60,6 +60,7 @@ static inline enum service_state service_state(const struct service *service) {
 enum {
     STATUS_OK = 200,
     STATUS_CREATED = 201,
+    STATUS_ACCEPTED = 202,
     STATUS_NO_CONTENT = 204,
     STATUS_MOVED = 302,
     STATUS_NOT_MODIFIED = 304,
@@ -99,6 +100,7 @@ struct call {
     const char *if_none_match;        /* the header; NULL: none */
     const char *authorization, *host; /* the same for these headers */
     const char *accept_language;
+    const char *protocol_version;             /* of MCP; the header, NULL: none */
     bool secure;                              /* the client connected by https */
     const char *api_keys[ACCESS_KEY_HEADERS]; /* the values of access_key_headers */
     bool administrator;                       /* the sender is an administrator, and needs no key */

@@ -94,6 +94,6 @@ struct dialect {
 };
 
 /* alignd's own (native.c). */
-extern const struct dialect dialect_translate, dialect_attention;
+extern const struct dialect dialect_translate, dialect_attention, dialect_align;
 
 #endif

@@ -259,30 +259,30 @@ static const struct field_type field_texts = {.read = read_value, .several = tru
 
 /* ---- the table ---- */
 
-enum { BOTH = API_TRANSLATE | API_ATTENTION, WEIGHT_DIGITS = 4 };
+enum { BOTH = API_TRANSLATE | API_ATTENTION, ALL = BOTH | API_ALIGN, WEIGHT_DIGITS = 4 };
 
 #define FORM(name) offsetof(struct api_form, name)
 
 static const struct parameter digits = {.minimum = 1, .maximum = DECIMAL_MOST};
 
 static const struct field fields[] = {
-    {"text", BOTH, &field_texts, FORM(text), NULL},
-    {"model", BOTH, &field_string, FORM(model), NULL},
-    {"source", BOTH, &field_string, FORM(source), NULL},
+    {"text", ALL, &field_texts, FORM(text), NULL},
+    {"model", ALL, &field_string, FORM(model), NULL},
+    {"source", ALL, &field_string, FORM(source), NULL},
     {"target", API_TRANSLATE, &field_string, FORM(target_language), NULL},
-    {"target", API_ATTENTION, &field_target, FORM(target_language), NULL},
-    {"variant", BOTH, &field_string, FORM(variant), NULL},
-    {"translation", API_ATTENTION, &field_texts, FORM(translation), NULL},
-    {"split_sentences", BOTH, &field_split, 0, NULL},
+    {"target", API_ATTENTION | API_ALIGN, &field_target, FORM(target_language), NULL},
+    {"variant", ALL, &field_string, FORM(variant), NULL},
+    {"translation", API_ATTENTION | API_ALIGN, &field_texts, FORM(translation), NULL},
+    {"split_sentences", ALL, &field_split, 0, NULL},
     {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns), NULL},
     {"format", API_TRANSLATE, &field_format, FORM(format), NULL},
-    {"include", BOTH, &field_include, FORM(include), NULL},
-    {"digits", BOTH, &field_integer, FORM(digits), &digits},
-    {"links", BOTH, &field_links, FORM(links), NULL},
+    {"include", ALL, &field_include, FORM(include), NULL},
+    {"digits", ALL, &field_integer, FORM(digits), &digits},
+    {"links", ALL, &field_links, FORM(links), NULL},
     {"prefix", BOTH, &field_string, FORM(prefix), NULL},
     {"force_attention", API_ATTENTION, &field_json, FORM(force_attention), NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), NULL},
-    {"warnings", BOTH, &field_boolean, FORM(warns), NULL},
+    {"warnings", ALL, &field_boolean, FORM(warns), NULL},
     {"verbatim", BOTH, &field_boolean, FORM(verbatim), NULL},
     {"glossary", BOTH, &field_json, FORM(glossary), NULL},
     {"formality", API_TRANSLATE, &field_formality, FORM(formality), NULL},
@@ -317,14 +317,17 @@ struct api_form fields_default(enum api_kind kind) {
     return (struct api_form){
         .search = parameters_default(),
         .prefix = "",
-        .attention = kind == API_ATTENTION,
+        .attention = kind != API_TRANSLATE,
         .format = "text",
         .replace_unknowns = true,
         .warns = true,
         .digits = WEIGHT_DIGITS,
+        .links = kind == API_ALIGN ? links_kind_find("several") : NULL,
         .include = kind == API_TRANSLATE ? INCLUDE_TOKENS
-                                         : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT |
-                                               INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
+                   : kind == API_ATTENTION
+                       ? INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS |
+                             INCLUDE_ENTROPY | INCLUDE_EOS
+                       : 0,
     };
 }
 
@@ -340,6 +343,9 @@ int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct 
     }
     if (!form->text)
         return reply_refuse(reply, "text", "text is missing");
+    if (kind == API_ALIGN && !form->translation)
+        return reply_refuse(reply, "translation",
+                            "translation is missing: the translation, or translations, of text");
 
     /* the strategy is known only after all fields have been read */
     json_object_foreach(root, name, value) {

@@ -8,7 +8,8 @@
 #include "server/decode/request.h"
 #include <jansson.h>
 
-enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 }; /* the two endpoints */
+/* The endpoints. */
+enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1, API_ALIGN = 1 << 2 };
 
 struct field;
 
@@ -25,7 +26,7 @@ struct api_form {
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
     size_t digits;      /* significant digits of weights */
-    bool attention;     /* only for /attention */
+    bool attention;     /* only for /attention and /align */
     struct text *texts; /* in the request's arena; their models and languages are set first */
 };
 

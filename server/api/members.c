@@ -167,6 +167,16 @@ static void put_matrix(const struct sentence_view *view, const char *key,
     writer_end_array(view->out);
 }
 
+/* Links the words as the request asks for it. Changes the weights of the alignment. */
+static int make_links(const struct sentence_view *view, struct word_matrix *alignment,
+                      struct links *out) {
+    const struct links_kind *kind =
+        view->request->wanted.links ? view->request->wanted.links : links_kind_find("best");
+    bool head = translator_info(view->sentence->translator).alignment_head;
+    links_prepare(kind, alignment, !head);
+    return links_make(kind, alignment, view->arena, out, NULL);
+}
+
 /* Writes the members of `words`. Returns -1 if memory runs out. */
 static int put_word_members(const struct sentence_view *view) {
     const struct hypothesis *hypothesis = view->hypothesis;
@@ -176,9 +186,6 @@ static int put_word_members(const struct sentence_view *view) {
     const char *const texts[] = {sentence_text(view->sentence), view->rendering->text};
     struct writer *out = view->out;
     struct word_matrix attention, alignment;
-    const struct links_kind *kind =
-        view->request->wanted.links ? view->request->wanted.links : links_kind_find("best");
-    bool head = translator_info(view->sentence->translator).alignment_head;
     struct links links = {0};
     if (render_words(view->sentence, WORDS_UNICODE, hypothesis, view->rendering, view->arena,
                      &sides, NULL) != 0 ||
@@ -196,8 +203,7 @@ static int put_word_members(const struct sentence_view *view) {
 
     put_matrix(view, "attention", &attention);
     put_matrix(view, "soft_alignment", &alignment);
-    links_prepare(kind, &alignment, !head);
-    if (links_make(kind, &alignment, view->arena, &links, NULL) != 0)
+    if (make_links(view, &alignment, &links) != 0)
         return -1;
     writer_begin_array(out, "alignment");
     for (size_t i = 0; i < links.count; i++)
@@ -242,6 +248,49 @@ static void put_computed(const struct sentence_view *view, const char *key,
 
 static void put_words(const struct sentence_view *view, const char *key) {
     put_computed(view, key, put_word_members);
+}
+
+/* The places of words `range` in a text. */
+static void put_words_place(const struct sentence_view *view, const char *key,
+                            struct utf16_cursor *cursor, const struct word_side *side,
+                            struct word_span range) {
+    size_t begin = side->words[range.begin].begin, end = side->words[range.end - 1].end;
+    value_put_place(view->out, key,
+                    (struct value_place){begin, character_utf16_position(cursor, begin)},
+                    (struct value_place){end, character_utf16_position(cursor, end)});
+}
+
+static int put_phrase_items(const struct sentence_view *view) {
+    struct word_sides sides;
+    struct word_matrix alignment;
+    struct links links;
+    struct phrase_pair *pairs;
+    size_t count;
+    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, view->rendering, view->arena,
+                     &sides, NULL) != 0 ||
+        render_merge(&sides, view->hypothesis->alignment, view->arena, &alignment, NULL) != 0 ||
+        make_links(view, &alignment, &links) != 0 ||
+        phrase_pairs_find(links.all, links.count, sides.source.count, sides.target.count,
+                          view->arena, &pairs, &count, NULL) != 0)
+        return -1;
+    struct utf16_cursor source = {.text = sentence_text(view->sentence)},
+                        target = {.text = view->rendering->text};
+    for (size_t i = 0; i < count; i++) {
+        writer_begin_object(view->out, NULL);
+        put_words_place(view, "source", &source, &sides.source, pairs[i].source);
+        put_words_place(view, "target", &target, &sides.target, pairs[i].target);
+        writer_end_object(view->out);
+    }
+    return 0;
+}
+
+static void put_phrases(const struct sentence_view *view, const char *key) {
+    struct arena_mark mark = arena_mark(view->arena);
+    writer_begin_array(view->out, key);
+    if (view->rendering && put_phrase_items(view) != 0)
+        writer_fail(view->out);
+    writer_end_array(view->out);
+    arena_release(view->arena, mark);
 }
 
 static void put_quality(const struct sentence_view *view, const char *key) {

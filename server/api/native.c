@@ -1,7 +1,8 @@
-/* This file implements alignd's own dialect of /translate and /attention: it chooses the model of
- * each text, checks combinations of fields, and writes the answer around the texts. It converts a
- * form or a query string to JSON and reads it like any body. */
+/* This file implements alignd's own dialect of /translate, /attention and /align: it chooses the
+ * model of each text, checks combinations of fields, and writes the answer around the texts. It
+ * converts a form or a query string to JSON and reads it like any body. */
 #include "model/base/utf8.h"
+#include "server/api/align.h"
 #include "server/api/answer.h"
 #include "server/api/decode.h"
 #include "server/api/dialect.h"
@@ -380,7 +381,10 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
 
 /* Refuses fields for which this model has no data. */
 static int check_model(const struct translator_info *info, const struct api_form *form,
-                       struct reply *reply) {
+                       enum api_kind kind, struct reply *reply) {
+    if (kind == API_ALIGN && !info->attention)
+        return reply_refuse(reply, "model", "model \"%.60s\" cannot align: it has no attention",
+                            info->name);
     if (form->include & INCLUDE_QUALITY && !info->quality)
         return reply_refuse(
             reply, "include",
@@ -391,11 +395,11 @@ static int check_model(const struct translator_info *info, const struct api_form
                             info->name);
     if (info->attention)
         return 0;
-    if (form->include &
-        (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
+    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT |
+                         INCLUDE_WORDS | INCLUDE_PHRASES))
         return reply_refuse(
             reply, "include",
-            "include must not contain attention, soft_alignment, alignment or words: "
+            "include must not contain attention, soft_alignment, alignment, words or phrases: "
             "model \"%.60s\" has no attention",
             info->name);
     if (form->search.coverage_penalty > 0)
@@ -413,8 +417,7 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
     const struct {
         const char *field;
         bool given;
-    } fields[] = {{"translation", form->translation != NULL},
-                  {"force_attention", form->force_attention != NULL},
+    } fields[] = {{"force_attention", form->force_attention != NULL},
                   {"glossary", form->glossary != NULL},
                   {"prefix", *form->prefix != '\0'},
                   {"stream", form->stream}};
@@ -434,8 +437,8 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
 }
 
 /* Checks everything that does not need the models' tokenizers. */
-static int check_form(const struct service *service, struct api_form *form, size_t *count,
-                      struct request *request, struct reply *reply) {
+static int check_form(const struct service *service, enum api_kind kind, struct api_form *form,
+                      size_t *count, struct request *request, struct reply *reply) {
     size_t translations = 0, most = service->options.max_text_chars,
            prefix = utf8_count(form->prefix, strlen(form->prefix));
     if (check_texts("text", form->text, most, count, reply) != 0 ||
@@ -461,7 +464,7 @@ static int check_form(const struct service *service, struct api_form *form, size
         return -1;
 
     if (form->include & INCLUDE_ALL) /* include everything that all models of the request have */
-        form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
+        form->include |= INCLUDE_EVERY & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
     for (size_t i = 0; form->include & INCLUDE_ALL && i < *count; i++) {
         const struct text *text = &form->texts[i];
         const struct translator_info *first = &text->model->info,
@@ -470,7 +473,7 @@ static int check_form(const struct service *service, struct api_form *form, size
             form->include &= ~(unsigned)INCLUDE_QUALITY;
         if (!first->attention || !second->attention)
             form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT |
-                                         INCLUDE_ALIGNMENT | INCLUDE_WORDS);
+                                         INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_PHRASES);
     }
     form->include &= ~INCLUDE_ALL;
     parameters_settle(&form->search, &request->model->info, service->options.rows);
@@ -492,8 +495,8 @@ static int check_form(const struct service *service, struct api_form *form, size
                 "glossary requires texts in one language, or source: they look like %s and %s",
                 text[-1].detected, text->detected);
         if ((text->second && check_pivot(form, text, reply) != 0) ||
-            check_model(&text->model->info, form, reply) != 0 ||
-            (text->second && check_model(&text->second->info, form, reply) != 0))
+            check_model(&text->model->info, form, kind, reply) != 0 ||
+            (text->second && check_model(&text->second->info, form, kind, reply) != 0))
             return -1;
     }
     return 0;
@@ -574,7 +577,9 @@ static bool native_speaks(const struct dialect_fields *fields) {
 }
 
 static enum api_kind kind_of(const struct dialect *dialect) {
-    return dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
+    return dialect == &dialect_attention ? API_ATTENTION
+           : dialect == &dialect_align   ? API_ALIGN
+                                         : API_TRANSLATE;
 }
 
 static json_t *native_load(const struct call *call, struct reply *reply) {
@@ -631,7 +636,7 @@ static void native_start(const struct dialect *dialect, const struct service *se
     *seed >>=
         11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
     if (fields_read(root, kind, &form, reply) != 0 ||
-        check_form(service, &form, &count, request, reply) != 0 ||
+        check_form(service, kind, &form, &count, request, reply) != 0 ||
         (form.force_attention && fields_read_forced(form.force_attention, request, reply) != 0) ||
         (form.glossary && phrases_read_glossary(service, form.glossary, request, reply) != 0) ||
         (form.protect && phrases_read_protect(form.protect, request, reply) != 0))
@@ -662,8 +667,10 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->wanted.include = form.include;
     request->wanted.digits = (int)form.digits;
     request->wanted.links = form.links;
-    request->wanted.aligns = (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT |
-                                              INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
+    request->wanted.aligns =
+        kind == API_ALIGN ||
+        (form.include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS |
+                         INCLUDE_PHRASES | INCLUDE_QUALITY)) != 0;
     request->parameters.replace_unknowns = form.replace_unknowns;
     request->parameters.verbatim = request->parameters.verbatim || form.verbatim;
     request->parameters.formality = form.formality;
@@ -675,10 +682,16 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->parameters.search = form.search;
     request->parameters.search.max_steps = service->options.max_steps;
     request->parameters.search.report.alternatives =
-        (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
+        kind == API_ALIGN || (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
     request->parameters.search.report.tree = (form.include & INCLUDE_BEAM) != 0;
     request->parameters.search.max_rows = service->options.rows;
-    if ((kind == API_ATTENTION || read_markup(&form, request, reply) == 0) &&
+    if (kind == API_ALIGN) {
+        bool whole = form.split_given && !form.split;
+        request->parameters.split = false; /* each pair of sentences is a text */
+        if (align_cut(request, whole, reply) != 0)
+            return;
+    }
+    if ((kind != API_TRANSLATE || read_markup(&form, request, reply) == 0) &&
         !recall_answer(service, dialect->name, root, request, reply))
         decode_prepare(service, "text", request, reply);
 }
@@ -708,6 +721,12 @@ static void native_finish(const struct service *service, struct request *request
         writer_string(&w, "variant", request->parameters.variant);
     if (request->parameters.search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->parameters.search.sampling.seed);
+    if (request->pairs) {
+        align_put_results(request, &w);
+        writer_end_object(&w);
+        answer_reply(service, reply, &w);
+        return;
+    }
     writer_begin_array(&w, kind_of(reply->dialect) == API_ATTENTION ? "results" : "translations");
     const struct plan *plan = request->plan;
     for (size_t i = 0, count = plan ? plan->count : request->text_count;
@@ -726,6 +745,12 @@ const struct dialect dialect_translate = {.name = "translate",
                                           .load = native_load,
                                           .start = native_start,
                                           .finish = native_finish};
+
+const struct dialect dialect_align = {.name = "align",
+                                      .speaks = native_speaks,
+                                      .load = native_load,
+                                      .start = native_start,
+                                      .finish = native_finish};
 
 const struct dialect dialect_attention = {.name = "attention",
                                           .speaks = native_speaks,

@@ -15,6 +15,8 @@ WIDTH = 130  # of openapi.json: a value that fits in a line stands in one
 DEFINED = "#/components/schemas/"
 TRANSLATE_ONLY = {"format"}
 ATTENTION_OWN = {"target", "translation", "include", "force_attention"}  # not as those of /translate
+ALIGN_OWN = {"translation", "split_sentences", "include", "links"}  # not as those of /attention
+ALIGN = ("text", "model", "source", "target", "variant", *sorted(ALIGN_OWN), "digits", "warnings")
 CLIENT_SETS = {"stream"}  # by the method that is called
 DRAWN = {"source_text", "text", "source_tokens", "tokens", "log_probs", "offsets"}  # what the page's element needs
 SCALARS = {"string", "number", "integer", "boolean"}
@@ -104,12 +106,17 @@ def derive(document: Schema) -> None:
     requests["/attention"]["properties"] = {
         name: attention[name] if name in ATTENTION_OWN else translate[name]
         for name in order if name in ATTENTION_OWN or name in translate}
+    align = schemas["AlignRequest"]["properties"]
+    schemas["AlignRequest"]["properties"] = {
+        name: align[name] if name in ALIGN_OWN else requests["/attention"]["properties"][name] for name in ALIGN}
+    requests["/align"] = schemas["AlignRequest"]
     for path, request in requests.items():
         names = bare(request["properties"]["include"])["oneOf"][0]
         names["items"]["enum"] = [one.name for one in parts] + ["all"]
         names["maxItems"] = len(parts)
-        document["paths"][path]["get"]["parameters"] = [
-            parameter(name, value, name in request["required"]) for name, value in request["properties"].items()]
+        if "get" in document["paths"][path]:
+            document["paths"][path]["get"]["parameters"] = [
+                parameter(name, value, name in request["required"]) for name, value in request["properties"].items()]
 
 
 def dump(value: Any, depth: int = 0, before: int = 0) -> str:

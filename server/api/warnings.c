@@ -337,6 +337,24 @@ static int check_text(const struct request *request, const struct text *text, bo
                                  : 0; /* "warnings": false disables it */
 }
 
+/* Warns if the numbers of a translation that the client gives differ from those of the text. */
+static int warn_of_given_numbers(const struct request *request, const struct text *text,
+                                 const struct whole *whole, struct arena *arena,
+                                 struct warnings *warnings) {
+    const struct loaded_model *reader = text->loaded ? text->loaded : request->loaded,
+                              *writer = text->second ? text->second_loaded : reader;
+    struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
+    if (!lists ||
+        correction_check_numbers(reader->translator, writer->translator, whole->source.start,
+                                 whole->source.length, whole->translation.start,
+                                 whole->translation.length, arena, lists) != 0)
+        return -1;
+    return lists->source_count + lists->target_count == 0
+               ? 0
+               : add_warning(warnings, arena, WARNING_NUMBERS, put_lists, lists, "%s",
+                             "the numbers in the translation differ from those in the text");
+}
+
 /* Warns if the whole text and its translation differ in their signs although no sentence does, or
  * none that is known to. */
 static int warn_of_whole(const struct request *request, const struct text *text,
@@ -350,6 +368,9 @@ static int warn_of_whole(const struct request *request, const struct text *text,
         request->parameters.glossary.lexicon || !request->wanted.warns || !reader ||
         !pair_translates(&reader->info))
         return 0;
+    if (text->target && text->count > 0 &&
+        warn_of_given_numbers(request, text, whole, arena, warnings) != 0)
+        return -1;
     struct formality_wish wish = request_wish(request, text);
     if (!lists || correction_check_whole(wish.source, wish.target, whole->source.start,
                                          whole->source.length, whole->translation.start,

@@ -40,7 +40,7 @@ struct histogram {
     gauge sum;
 };
 
-static const unsigned statuses[] = {200, 201, 204, 302, 304, 400, 401, 403, 404, 405,
+static const unsigned statuses[] = {200, 201, 202, 204, 302, 304, 400, 401, 403, 404, 405,
                                     409, 413, 415, 421, 429, 456, 499, 500, 503, 504};
 enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
 

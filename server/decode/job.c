@@ -81,8 +81,8 @@ static int prepare_given(const struct request *request, const struct text *text,
 }
 
 /* Returns the options of one text. The first of two models searches for one translation with its
- * own defaults. A given target sets the strategy before the source is read, since the source is
- * then read unchanged. */
+ * own defaults; a given target is the second one's (pivot.c). For one model it sets the strategy
+ * before the source is read, since the source is then read unchanged. */
 static struct search_options options_of(const struct request_parameters *parameters,
                                         const struct text *text) {
     struct search_options options = parameters->search;
@@ -95,7 +95,7 @@ static struct search_options options_of(const struct request_parameters *paramet
         parameters_settle(&options, &text->loaded->info, most > 0 ? most : beam > 0 ? beam : 1);
         options.n_best = 1;
     }
-    if (text->target)
+    if (text->target && !text->second)
         options.strategy = &search_forced;
     return options;
 }
@@ -209,7 +209,7 @@ static bool shares_sentences(const struct request *request) {
                   !request->parameters.glossary.lexicon &&
                   !(request->wanted.streamed && request->keeps);
     for (size_t i = 0; shares && i < request->text_count; i++)
-        shares = !has_given(request, &request->texts[i]);
+        shares = !has_given(request, &request->texts[i]) && !request->texts[i].target;
     return shares;
 }
 
@@ -395,6 +395,9 @@ static int list_text(struct listing *listing, struct text *text, struct error *e
     text->count = 0;
     if (hold_text(listing, reader, &read, err) != 0 ||
         sentence_read_text(reader, &read, &options, &taker, &listing->scratch, err) != 0)
+        return -1;
+    if (text->target && text->second &&
+        check_single(text, request->target_name, listing->input, err) != 0)
         return -1;
     if (text->count == 0 || !has_given(request, text))
         return 0;

@@ -8,6 +8,7 @@
 #ifndef ALIGND_LINKS_H
 #define ALIGND_LINKS_H
 
+#include "model/phrase_pairs.h"
 #include "server/decode/render.h"
 #include <stdio.h>
 
@@ -38,10 +39,6 @@ bool links_merge(const struct links_kind *kind, struct word_matrix *words,
 /* Changes the weights; called once, before links_make. diagonal: balanced links first prefer words
  * in similar places, which attention needs. */
 void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal);
-
-struct link {
-    size_t source, target;
-};
 
 struct links {
     struct link *all; /* [count], those of a target word side by side, in the order of the words */

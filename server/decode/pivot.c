@@ -14,9 +14,12 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
     struct glossary glossary; /* the request's glossary has the phrases of the first model and is
                                  shared between workers */
     struct sentence *made = NULL;
+    struct search_options options = request->parameters.search;
     size_t count = 0;
     struct formality_wish wish = request_wish(request, text);
     wish.source = text->second_loaded->info.source;
+    if (text->target) /* set before the text is read, as for one model (job.c) */
+        options.strategy = &search_forced;
     glossary_init(&glossary, NULL, arena);
     int result = guard_open(&guard, request->parameters.protection, err);
     if (result == 0)
@@ -29,14 +32,15 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
                                        .formality = wish};
         result = request_hold(&request->parameters, translator, &guard, &read, arena, err);
         if (result == 0)
-            result = sentence_prepare_text(translator, &read, &request->parameters.search, arena,
-                                           &made, &count, err);
+            result = sentence_prepare_text(translator, &read, &options, arena, &made, &count, err);
     }
     guard_done(&guard);
     if (result == 0 && count == 0)
         result = error_set(err, ERROR_INPUT, "a sentence has no text");
     if (result == 0 && text->second_variant)
         result = sentence_choose_variant(made, text->second_variant, err);
+    if (result == 0 && text->target)
+        result = sentence_force(made, text->target, text->target_length, err);
     if (result == 0)
         result = glossary_constrain(made, &glossary, err);
     if (result == 0)

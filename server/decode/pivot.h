@@ -15,8 +15,9 @@
 #include "server/decode/request.h"
 
 /* Makes the second model's sentence from a decoded sentence of the first model, in its arena.
- * Returns -1 with ERROR_LENGTH (the translation is longer than the second model takes), ERROR_INPUT
- * or ERROR_MEMORY. */
+ * If the text has a target, the second model scores that; the first has translated freely. Returns
+ * -1 with ERROR_LENGTH (the translation is longer than the second model takes), ERROR_INPUT or
+ * ERROR_MEMORY. */
 int pivot_prepare(struct request *request, const struct text *text, struct sentence *first,
                   struct sentence **second, struct error *err);
 /* Composes the results of both, in the arena. rendering: of the first one's best hypothesis. out is

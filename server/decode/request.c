@@ -42,6 +42,8 @@ void request_done(struct request *request) {
     request->text_count = 0;
     request->failure.first = NULL;
     request->plan = NULL;
+    request->pairs = NULL;
+    request->message = NULL;
     request->question = NULL;
     request->key = NULL;
     request->held = NULL;

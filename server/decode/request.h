@@ -30,6 +30,12 @@ enum include {
 #define PART(name, NAME, bit, text) INCLUDE_##NAME = 1 << bit,
 #include "server/decode/reply.def"
 };
+/* All of them. */
+enum {
+    INCLUDE_EVERY = 0
+#define PART(name, NAME, bit, text) | INCLUDE_##NAME
+#include "server/decode/reply.def"
+};
 
 struct events;
 struct kept_glossary;
@@ -236,7 +242,11 @@ struct request {
 
     void (*finish)(struct request *request);
     void *owner;
-    void *plan; /* for the endpoint: how the texts make its answer; in the arena */
+    void *plan;    /* for the endpoint: how the texts make its answer; in the arena */
+    void *message; /* the message of an agent that the answer is for (server/dialects/mcp.c); in the
+                      arena; NULL: none */
+    void *pairs;   /* the same for texts with translations that are aligned (server/api/align.c) */
+
     /* NULL, or a function that the job's worker calls after each round that leaves the job live,
      * and when the job has ended (done_us is set). */
     void (*progress)(struct job *job);

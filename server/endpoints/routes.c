@@ -6,6 +6,7 @@
 #include "server/api/service.h"
 #include "server/dialects/deepl.h"
 #include "server/dialects/google.h"
+#include "server/dialects/mcp.h"
 #include "server/dialects/microsoft.h"
 #include "server/dialects/plain.h"
 #include "server/dialects/selfhosted.h"
@@ -33,6 +34,10 @@ static const struct route routes[] = {
      PAGES_ANY, 0},
     {"/attention", "GET", ACCESS_USER, decode_start, decode_finish, SPEAKS(&dialect_attention),
      PAGES_ANY, 0},
+    {"/align", "POST", ACCESS_USER, decode_start, decode_finish, SPEAKS(&dialect_align), PAGES_ANY,
+     0},
+    {"/mcp", "POST", ACCESS_USER, mcp_start, mcp_finish, SPEAKS(&dialect_mcp), PAGES_OWN,
+     ROUTE_LASTS},
     {"/documents", "POST", ACCESS_USER, documents_start, documents_finish, NULL, PAGES_ANY,
      ROUTE_LASTS},
     {"/translate_file", "POST", ACCESS_USER, documents_file_start, documents_file_finish, NULL,

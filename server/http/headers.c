@@ -207,7 +207,7 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
         add_header(headed, "Access-Control-Allow-Headers",
                    "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, "
                    "X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
-                   "X-Request-Id");
+                   "X-Request-Id, MCP-Protocol-Version");
         add_header(headed, "Access-Control-Max-Age", "86400");
     }
 }

@@ -788,6 +788,7 @@ static int describe(struct exchange *exchange, struct call *call) {
         .authorization = headers_find(connection, "Authorization"),
         .host = headers_find(connection, "Host"),
         .accept_language = headers_find(connection, "Accept-Language"),
+        .protocol_version = headers_find(connection, "MCP-Protocol-Version"),
         .secure = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) ||
                   (protocol && strcmp(protocol, "https") == 0),
         .administrator =

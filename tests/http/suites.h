@@ -14,6 +14,8 @@ enum { TEST_TIMEOUT_S = 60 * SLOWNESS }; /* of one test: far above what any need
 Suite *translate_suite(void);
 Suite *attention_suite(void);
 Suite *alignment_suite(void);
+Suite *mcp_suite(void);
+Suite *align_suite(void);
 Suite *errors_suite(void);
 Suite *operations_suite(void);
 Suite *hostile_suite(void);

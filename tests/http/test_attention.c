@@ -316,9 +316,10 @@ START_TEST(model_without_attention) {
         snprintf(json, sizeof json, "{'model': 'fixed-gru', 'text': 'We see'%s}", refused[i]);
         client_post(&served, "/attention", json, 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), "include");
-        ck_assert_str_eq(text_at(reply.json, "error"),
-                         "include must not contain attention, soft_alignment, alignment or words: "
-                         "model \"fixed-gru\" has no attention");
+        ck_assert_str_eq(
+            text_at(reply.json, "error"),
+            "include must not contain attention, soft_alignment, alignment, words or phrases: "
+            "model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
     attend("{'model': 'fixed-gru', 'text': 'We see', 'translation': 'Nous', 'include': ['tokens', "

@@ -127,7 +127,7 @@ static const struct {
     {"text=x&stream=yes", "stream", "stream must be true or false, got a string"},
     {"text=x&include=tokens,other", "include",
      "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, "
-     "words, offsets, entropy, top_k, "
+     "words, phrases, offsets, entropy, top_k, "
      "beam, "
      "quality, heads, timing, eos, got "
      "\"other\""},

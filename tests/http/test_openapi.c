@@ -175,7 +175,7 @@ START_TEST(every_name) {
         reply_done(&reply);
     }
     check_value("include", "['other']", false);
-    ck_assert_uint_eq(json_array_size(included), 15);
+    ck_assert_uint_eq(json_array_size(included), 16);
     ck_assert_uint_eq(json_array_size(strategies), 4);
 }
 END_TEST
@@ -223,7 +223,7 @@ START_TEST(every_path) {
                          json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 60);
+    ck_assert_uint_eq(json_object_size(paths), 62);
 }
 END_TEST
 
@@ -249,7 +249,7 @@ START_TEST(every_example) {
             count++;
         }
     }
-    ck_assert_uint_eq(count, 26);
+    ck_assert_uint_eq(count, 28);
 }
 END_TEST
 

@@ -20,7 +20,7 @@ export interface Request {
   /** what the text is: text, html or xml; well-formed markup in text stays as it is, too */
   format?: "text" | "html" | "xml";
   /** what each sentence contains besides its text; all: everything that the model has, except heads and beam */
-  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "quality" | "heads" | "timing" | "eos" | "all")[];
+  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "phrases" | "offsets" | "entropy" | "top_k" | "beam" | "quality" | "heads" | "timing" | "eos" | "all")[];
   /** significant digits of the weights of attention and alignment */
   digits?: number;
   /** how words.alignment links words. best: each target word with its best source word; mutual: those that are best in both directions; balanced: mutual, after the weights are brought to sum 1 by columns and rows in turn; several: the best of each word on either side if it is sure enough, so that a compound has a link with each word that it stands for */

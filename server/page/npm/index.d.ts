@@ -26,6 +26,8 @@ export interface Sentence {
   /** pairs of indexes: source token, target token; by soft_alignment */
   alignment?: [number, number][];
   words?: { source: string[]; target: string[]; attention: number[][]; soft_alignment: number[][]; alignment: [number, number][]; offsets: { source: Place[]; target: Place[] } };
+  /** minimal phrase pairs that are consistent with words.alignment, in the order of the translation */
+  phrases?: { source: Place; target: Place }[];
   quality?: { sentence: number; words: number[] };
   offsets: { source: Place[]; target: Place[]; span?: { source: Place; target: Place } };
   /** runs that came through as they are; with offsets */

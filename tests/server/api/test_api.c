@@ -151,8 +151,9 @@ START_TEST(properties_are_fields) {
         const char *schema, *path;
         enum api_kind kind;
     } rows[] = {{"TranslateRequest", "/translate", API_TRANSLATE},
-                {"AttentionRequest", "/attention", API_ATTENTION}};
-    for (size_t row = 0; row < 2; row++) {
+                {"AttentionRequest", "/attention", API_ATTENTION},
+                {"AlignRequest", "/align", API_ALIGN}};
+    for (size_t row = 0; row < 3; row++) {
         const struct api_form defaults = fields_default(rows[row].kind);
         const json_t *schemas =
             json_object_get(json_object_get(description, "components"), "schemas");
@@ -171,15 +172,17 @@ START_TEST(properties_are_fields) {
             const json_t *property = json_object_get(properties, field.name),
                          *parameter = json_array_get(parameters, count++);
             ck_assert_msg(property != NULL, "%s lacks %s", rows[row].schema, field.name);
-            ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), field.name);
-            ck_assert(json_equal(json_object_get(property, "description"),
-                                 json_object_get(parameter, "description")));
+            if (get) {
+                ck_assert_str_eq(json_string_value(json_object_get(parameter, "name")), field.name);
+                ck_assert(json_equal(json_object_get(property, "description"),
+                                     json_object_get(parameter, "description")));
+            }
             check_field(&field, bare(property), (const char *)&defaults + field.offset);
         }
         json_object_foreach(properties, name, schema)
             ck_assert_msg(fields_find(name, rows[row].kind, &field), "%s", name);
         ck_assert_uint_eq(json_object_size(properties), count);
-        ck_assert_uint_eq(json_array_size(parameters), count);
+        ck_assert_uint_eq(json_array_size(parameters), get ? count : 0);
     }
 }
 END_TEST

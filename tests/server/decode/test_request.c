@@ -135,7 +135,7 @@ static const struct {
      "include must be a string or an array of strings, got an integer at index 0"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
      "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, "
-     "words, offsets, entropy, top_k, "
+     "words, phrases, offsets, entropy, top_k, "
      "beam, "
      "quality, heads, timing, eos, got "
      "\"top_j\""},
