@@ -283,9 +283,9 @@ static const struct field fields[] = {
     {"force_attention", API_ATTENTION, &field_json, FORM(force_attention), NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), NULL},
     {"warnings", ALL, &field_boolean, FORM(warns), NULL},
+    {"formality", BOTH, &field_formality, FORM(formality), NULL},
     {"verbatim", BOTH, &field_boolean, FORM(verbatim), NULL},
     {"glossary", BOTH, &field_json, FORM(glossary), NULL},
-    {"formality", API_TRANSLATE, &field_formality, FORM(formality), NULL},
     {"protect", BOTH, &field_json, FORM(protect), NULL},
 };
 

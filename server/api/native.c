@@ -460,6 +460,9 @@ static int check_form(const struct service *service, enum api_kind kind, struct 
     if (form->translation && phrases)
         return reply_refuse(reply, phrases, "%s must be omitted when translation is given",
                             phrases);
+    if (form->translation && form->formality.form != FORMALITY_ANY)
+        return reply_refuse(reply, "formality",
+                            "formality must be omitted when translation is given");
     if (choose_models(service, form, *count, request, reply) != 0)
         return -1;
 

@@ -148,8 +148,9 @@ static void translate_start(const struct service *service, const struct call *ca
                             const json_t *arguments, struct message *message,
                             struct request *request, struct reply *reply) {
     static const char *const names[][2] = {
-        {"texts", "text"},        {"source", "source"},   {"target", "target"}, {"model", "model"},
-        {"glossary", "glossary"}, {"protect", "protect"}, {"format", "format"}, {NULL, NULL}};
+        {"texts", "text"},    {"source", "source"},       {"target", "target"},
+        {"model", "model"},   {"glossary", "glossary"},   {"protect", "protect"},
+        {"format", "format"}, {"formality", "formality"}, {NULL, NULL}};
     (void)call;
     json_t *root = json_pack("{s:[]}", "include");
     copy_members(root, arguments, names);
@@ -461,7 +462,8 @@ static const struct tool tools[] = {
      "\"description\":\"phrases of the text and what they must become; several forms "
      "are separated "
      "by "
-     "|\"},\"protect\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+     "|\"},\"formality\":{\"type\":\"string\",\"enum\":[\"default\",\"more\",\"less\",\"prefer_"
+     "more\",\"prefer_less\"]},\"protect\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
      "\"description\":"
      "\"strings that are kept as they are, such as "
      "names\"},\"format\":{\"type\":\"string\","

@@ -74,7 +74,8 @@ START_TEST(a_key_is_in_the_head) {
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--api-keys", file));
     refuse(&daemon, "POST /translate", "Authorization: Bearer wrong\r\n", "403");
     refuse(&daemon, "POST /translate?api_key=wrong", "", "403");
-    refuse(&daemon, "POST /v2/translate", "", "403"); /* DeepL's status for a missing key */
+    refuse(&daemon, "POST /v2/translate", "Authorization: DeepL-Auth-Key wrong\r\n", "403");
+    refuse(&daemon, "POST /mcp", "", "401");
     refuse(&daemon, "POST /v2/document", "Authorization: DeepL-Auth-Key wrong\r\n", "403");
     struct reply reply;
     client_post(&daemon, "/translate",

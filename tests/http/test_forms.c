@@ -16,7 +16,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--max-text-chars", "10000"));
 }
 
 static void teardown(void) {

@@ -32,6 +32,7 @@ static const char *const fields[] = {"text",
                                      "source",
                                      "target",
                                      "variant",
+                                     "formality",
                                      "strategy",
                                      "beam_size",
                                      "n_best",
@@ -192,7 +193,7 @@ START_TEST(every_default) {
         if (value && !sampling)
             json_object_set(request, name, value);
     }
-    ck_assert_uint_eq(json_object_size(request), 16);
+    ck_assert_uint_eq(json_object_size(request), 17);
     char *json = json_dumps(request, 0);
     client_post(&served, "/translate", json, 200, &spelt);
     client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);

@@ -284,7 +284,7 @@ START_TEST(preflight) {
     check_header(&reply, "Access-Control-Allow-Headers",
                  "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, "
                  "X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
-                 "X-Request-Id");
+                 "X-Request-Id, MCP-Protocol-Version");
     check_header(&reply, "Access-Control-Max-Age", "86400");
     check_header(&reply, "Allow", "POST, GET, HEAD, OPTIONS");
     reply_done(&reply);
