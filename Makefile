@@ -151,7 +151,7 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
 # The page, as a C table
-PAGE := $(sort $(wildcard server/page/*.html server/page/*.css server/page/*.js server/page/*.svg)) server/api/openapi.json server/api/docs.html
+PAGE := $(sort $(wildcard server/page/*.html server/page/*.css server/page/*.js server/page/*.svg)) server/api/openapi.json server/api/docs.html server/dialects/mcp_tools.json
 $(BUILD)/server/page_files.c: server/page/embed.sh $(PAGE) $(wildcard server/page)
 	@mkdir -p $(@D)
 	$(call SAY,PAGE,$@)

@@ -545,8 +545,11 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
     }
 }
 
-/* Edits it by one plan after the other until no signs differ that are not names. */
+/* Edits it by one plan after the other until no signs differ that are not names. A sentence without
+ * signs has rows of an alignment head only if the caller wants them, and so is never edited. */
 static void mend_signs(struct sentence *sentence, size_t count, struct arena *scratch) {
+    if (!sentence->check->applies[CHECK_SIGNS])
+        return;
     for (size_t i = 0; i < count && other_signs_differ(&sentence->check->lists[CHECK_SIGNS]); i++)
         mend_once(sentence, plans[i], scratch);
 }

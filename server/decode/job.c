@@ -148,8 +148,12 @@ static void job_set(struct job *job, struct sentence *sentence) {
     struct request *request = job->request;
     sentence->caller.cancelled = &request->cancellation.flag;
     sentence->caller.replace_unknowns = request->parameters.replace_unknowns;
-    /* signs are mended by the alignment: whether the answer has it must not change the text */
-    sentence->caller.wants_alignment = request->wanted.aligns || sentence->check;
+    /* signs are mended and phrases found by the alignment: whether the answer has it must not
+     * change the text */
+    sentence->caller.wants_alignment =
+        request->wanted.aligns ||
+        (sentence->check && (sentence->check->applies[CHECK_SIGNS] || sentence->held.count > 0 ||
+                             request->parameters.glossary.lexicon));
     sentence->caller.owner = job;
     sentence->options.sampling.stream =
         (uint64_t)request->parameters.number << 32 | (uint64_t)(job - request->jobs);

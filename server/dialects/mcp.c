@@ -5,6 +5,7 @@
 #include "server/api/call.h"
 #include "server/api/decode.h"
 #include "server/api/documents.h"
+#include "server/api/page.h"
 #include "server/api/reply.h"
 #include "server/api/value.h"
 #include "server/api/wait.h"
@@ -119,9 +120,7 @@ static void copy_members(json_t *to, const json_t *from, const char *const (*nam
 /* ---- the tools ---- */
 
 struct tool {
-    const char *name, *title, *description;
-    const char *properties, *required; /* of the arguments, JSON */
-    const char *output;                /* schema of the structured content, JSON */
+    const char *name; /* mcp_tools.json describes it, its arguments and its structured content */
     /* Makes jobs or sets the reply. */
     void (*start)(const struct service *service, const struct call *call, const json_t *arguments,
                   struct message *message, struct request *request, struct reply *reply);
@@ -412,221 +411,33 @@ static json_t *file_shape(const struct message *message, const struct reply *rep
     return out;
 }
 
-/* Schemas that several tools have. */
-#define STRING(text) "{\"type\":\"string\",\"description\":\"" text "\"}"
-#define STRINGS      "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
-#define OBJECT(properties, required)                                                               \
-    "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required "]}"
-#define SOURCE                                                                                     \
-    "\"source\":" STRING(                                                                          \
-        "language code of the text, such as en; without it, it is detected, which "                \
-        "is unsure for short texts")
-#define TARGET                                                                                     \
-    "\"target\":" STRING(                                                                          \
-        "language code of the translation, such as fr; languages lists those that can be had")
-#define MODEL                                                                                      \
-    "\"model\":" STRING(                                                                           \
-        "name of a model; only needed to choose among several for the same languages")
-#define WARNINGS                                                                                   \
-    "\"warnings\":{\"type\":\"array\",\"items\":" OBJECT(                                          \
-        "\"code\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"}",                        \
-        "\"code\",\"message\"") "}"
-#define DETECTED                                                                                   \
-    "\"detected\":" OBJECT(                                                                        \
-        "\"language\":{\"type\":\"string\"},\"confidence\":{\"type\":\"number\"}",                 \
-        "\"language\",\"confidence\"")
-#define LANGUAGES                                                                                  \
-    "\"model\":{\"type\":\"string\"},\"source\":{\"type\":\"string\"},\"target\":{\"type\":"       \
-    "\"string\"}"
-
 static const struct tool tools[] = {
-    {"translate", "Translate texts",
-     "Translates texts between two languages with a neural model on this server; "
-     "nothing is sent "
-     "elsewhere. The same request always gives the same answer. You can rely on: code, "
-     "placeholders, URLs and tags come through unchanged; numbers are compared with "
-     "the text; "
-     "strings in protect stay as they are; glossary phrases are used where the text "
-     "has them. You "
-     "cannot rely on: fluency of a large language model, context beyond a sentence, or "
-     "style. Read "
-     "the warnings of each text: numbers or signs that differ, missing glossary "
-     "entries, doubtful, "
-     "shortened or untranslated sentences. No warnings do not prove that a translation "
-     "is right.",
-     "\"texts\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"
-     "\"maxItems\":64,"
-     "\"description\":\"texts to translate, of any number of sentences each\"}," SOURCE "," TARGET
-     "," MODEL ",\"glossary\":{\"type\":\"object\",\"additionalProperties\":"
-     "{\"type\":\"string\"},"
-     "\"description\":\"phrases of the text and what they must become; several forms "
-     "are separated "
-     "by "
-     "|\"},\"formality\":{\"type\":\"string\",\"enum\":[\"default\",\"more\",\"less\",\"prefer_"
-     "more\",\"prefer_less\"]},\"protect\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-     "\"description\":"
-     "\"strings that are kept as they are, such as "
-     "names\"},\"format\":{\"type\":\"string\","
-     "\"enum\":[\"text\",\"html\",\"xml\"],\"default\":\"text\"}",
-     "\"texts\",\"target\"",
-     OBJECT(LANGUAGES
-            ",\"translations\":{\"type\":\"array\",\"description\":\"one for "
-            "each text\",\"items\":" OBJECT("\"text\":{\"type\":\"string\"}," DETECTED "," WARNINGS,
-                                            "\"text\",\"warnings\"") "}",
-            "\"model\",\"source\",\"target\",\"translations\""),
-     translate_start, translate_shape},
-    {"align", "Check and align a translation",
-     "Compares a text with a translation that anybody has made: which word came from "
-     "which (links, "
-     "phrases), words that the translation seems to lack (missing), numbers and signs "
-     "that differ "
-     "(warnings), and the model's estimate that it is right (quality, 0 to 1). You can "
-     "rely on the "
-     "comparison of numbers and signs. Links are right in about nine of ten cases. "
-     "missing finds "
-     "about six of ten words that were left out and also names some that are there in "
-     "fewer words. "
-     "quality is low for free translations, too.",
-     "\"text\":" STRING("the source") ",\"translation\":" STRING(
-         "its translation") "," SOURCE "," TARGET "," MODEL,
-     "\"text\",\"translation\",\"target\"",
-     OBJECT(LANGUAGES "," DETECTED ",\"words\":" OBJECT(
-                "\"source\":" STRINGS ",\"target\":" STRINGS,
-                "\"source\",\"target\"") ",\"links\":{\"type\":\"array\",\"description\":"
-                                         "\"[source word, target word], indexes in "
-                                         "words\",\"items\":{\"type\":\"array\",\"items\":"
-                                         "{\"type\":\"integer\"}}},\"phrases\":{"
-                                         "\"type\":\"array\",\"items\":" OBJECT(
-                                             "\"source\":{\"type\":\"string\"},\"target\":"
-                                             "{\"type\":\"string\"}",
-                                             "\"source\",\"target\"") "},"
-                                                                      "\"missing\""
-                                                                      ":" STRINGS ",\"quality\":{"
-                                                                      "\"type\":"
-                                                                      "\"number\"}"
-                                                                      "," WARNINGS,
-            "\"model\",\"source\",\"target\",\"words\",\"links\",\"phrases\",\"missing\","
-            "\"warnings\""),
-     align_start, align_shape},
-    {"detect", "Detect a language",
-     "Finds the language of a text among those that the server's models read. "
-     "confidence says how "
-     "often such a guess is right; of a few words it is unsure, and a text in a "
-     "language that no "
-     "model reads gets a low one.",
-     "\"text\":" STRING("a text, the longer the surer"), "\"text\"",
-     OBJECT("\"language\":{\"type\":\"string\"},\"confidence\":{\"type\":\"number\","
-            "\"description\":"
-            "\"0 to 1\"}",
-            "\"language\",\"confidence\""),
-     detect_start, detect_shape},
-    {"languages", "List languages",
-     "Lists the languages of this server: code, English name, and the targets to which "
-     "texts in it "
-     "can be translated.",
-     "", "",
-     OBJECT("\"languages\":{\"type\":\"array\",\"items\":" OBJECT(
-                "\"code\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
-                "\"targets\":" STRINGS,
-                "\"code\",\"name\",\"targets\"") "}",
-            "\"languages\""),
-     languages_start, languages_shape},
-    {"translate_file", "Translate a file",
-     "Translates a file in its own format (txt, srt, vtt, json, md, html, po, xliff, "
-     "csv, docx, "
-     "pptx, xlsx, odt, epub and others), and returns it with its layout, tags, keys "
-     "and "
-     "placeholders. You can rely on what is not text to stay as it is. warnings has "
-     "the codes of "
-     "what is likely wrong somewhere in the file: read those parts before you use it.",
-     "\"name\":" STRING(
-         "name with the extension that shows the format, such as "
-         "film.srt") ",\"content\":" STRING("the file, if it is text") ",\"content_"
-                                                                       "base64\":" STRING(
-                                                                           "the "
-                                                                           "file"
-                                                                           " in "
-                                                                           "base"
-                                                                           "64, "
-                                                                           "if "
-                                                                           "it "
-                                                                           "is "
-                                                                           "not,"
-                                                                           " suc"
-                                                                           "h "
-                                                                           "as "
-                                                                           "doc"
-                                                                           "x") "," SOURCE
-                                                                                "," TARGET
-                                                                                ",\"format"
-                                                                                "\""
-                                                                                ":" STRING(
-                                                                                    "the "
-                                                                                    "forma"
-                                                                                    "t, "
-                                                                                    "if "
-                                                                                    "the "
-                                                                                    "name "
-                                                                                    "does "
-                                                                                    "not "
-                                                                                    "show "
-                                                                                    "it") ",\"bilin"
-                                                                                          "gual\":{"
-                                                                                          "\"type\""
-                                                                                          ":\"strin"
-                                                                                          "g\","
-                                                                                          "\"enum\""
-                                                                                          ":["
-                                                                                          "\"below"
-                                                                                          "\"],"
-                                                                                          "\"descri"
-                                                                                          "ption\":"
-                                                                                          "\"keep "
-                                                                                          "the "
-                                                                                          "source, "
-                                                                                          "with "
-                                                                                          "the "
-                                                                                          "translat"
-                                                                                          "ion "
-                                                                                          "below "
-                                                                                          "it\"}",
-     "\"name\",\"target\"",
-     OBJECT("\"name\":{\"type\":\"string\"},\"media_type\":{\"type\":\"string\"},"
-            "\"content\":{"
-            "\"type\":\"string\"},\"content_base64\":{\"type\":\"string\"},"
-            "\"warnings\":" STRINGS,
-            "\"name\",\"media_type\",\"warnings\""),
-     file_start, file_shape},
+    {"translate", translate_start, translate_shape},
+    {"align", align_start, align_shape},
+    {"detect", detect_start, detect_shape},
+    {"languages", languages_start, languages_shape},
+    {"translate_file", file_start, file_shape},
 };
 
 enum { TOOLS = sizeof tools / sizeof *tools };
 
-/* The schema of a tool's arguments, as it is listed and as it is checked. Both are parsed from text
- * that is written above. NULL: memory has run out. */
-static json_t *schema_of(const struct tool *tool) {
-    char *text;
-    json_t *schema = NULL;
-    if (asprintf(&text,
-                 "{\"type\":\"object\",\"properties\":{%s},\"required\":[%s],"
-                 "\"additionalProperties\":false}",
-                 tool->properties, tool->required) >= 0) {
-        schema = value_parse(text, strlen(text), 0, NULL);
-        free(text);
-    }
-    return schema;
+/* Returns what tools/list says: mcp_tools.json. NULL: memory has run out. */
+static json_t *list_tools(void) {
+    const struct page_file *file = page_find("/mcp_tools.json");
+    return json_pack("{s:o}", "tools",
+                     value_parse((const char *)file->bytes, file->length, 0, NULL));
 }
 
-static json_t *list_tools(void) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < TOOLS; i++) {
-        json_t *output = value_parse(tools[i].output, strlen(tools[i].output), 0, NULL);
-        json_array_append_new(
-            list, json_pack("{s:s,s:s,s:s,s:o,s:o,s:{s:b,s:b,s:b}}", "name", tools[i].name, "title",
-                            tools[i].title, "description", tools[i].description, "inputSchema",
-                            schema_of(&tools[i]), "outputSchema", output, "annotations",
-                            "readOnlyHint", 1, "idempotentHint", 1, "openWorldHint", 0));
-    }
-    return json_pack("{s:o}", "tools", list);
+/* Returns the schema of a tool's arguments, by which they are checked. NULL: memory has run out. */
+static json_t *schema_of(const struct tool *tool) {
+    json_t *list = list_tools(), *about, *schema = NULL;
+    size_t i;
+    json_array_foreach(
+        json_object_get(list, "tools"), i,
+        about) if (strcmp(json_string_value(json_object_get(about, "name")), tool->name) == 0)
+        schema = json_incref(json_object_get(about, "inputSchema"));
+    json_decref(list);
+    return schema;
 }
 
 /* ---- calls ---- */

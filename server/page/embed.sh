@@ -32,6 +32,7 @@ for file in "$@"; do
         index.html) path=/ type='text/html; charset=utf-8' ;;
         openapi.json) path=/openapi.json type='application/json; charset=utf-8' ;;
         docs.html) path=/docs type='text/html; charset=utf-8' ;;
+        mcp_tools.json) path=/mcp_tools.json type='application/json; charset=utf-8' ;;
         *.html) type='text/html; charset=utf-8' ;;
         *.css) type='text/css; charset=utf-8' ;;
         *.js) type='text/javascript; charset=utf-8' ;;
