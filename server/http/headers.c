@@ -200,8 +200,9 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     if (!allowed)
         return;
     add_header(headed, "Access-Control-Allow-Origin", allowed);
-    add_header(headed, "Access-Control-Expose-Headers",
-               "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
+    add_header(
+        headed, "Access-Control-Expose-Headers",
+        "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings, X-Alignd-Ignored");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_methods(headed, "Access-Control-Allow-Methods", heading->route);
         add_header(headed, "Access-Control-Allow-Headers",

@@ -300,8 +300,9 @@ START_TEST(allowed_origin) {
     struct reply reply;
     client_post(&served, "/translate", "{}", 400, &reply);
     check_header(&reply, "Access-Control-Allow-Origin", "*");
-    check_header(&reply, "Access-Control-Expose-Headers",
-                 "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
+    check_header(
+        &reply, "Access-Control-Expose-Headers",
+        "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings, X-Alignd-Ignored");
     reply_done(&reply);
 }
 END_TEST
