@@ -72,7 +72,7 @@ struct batch {
     struct sentence **failed; /* [max_rows] failed admissions, which the next step hands back */
     size_t failed_count;
     size_t steps_since_admission;
-    size_t most_tokens;   /* of a group that was encoded, since batch_rest */
+    size_t most_tokens;   /* tokens of the largest group that was encoded since batch_rest */
     float *states, *next; /* [max_rows, S] */
     struct row *group;    /* [GROUP_ROWS] the rows of one group in one step */
     float *tops; /* [GROUP_ROWS, H] for rows that show the top layer's output; NULL: the model never

@@ -17,7 +17,7 @@ struct batch;
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
 /* The batch must be empty. Accepts NULL. */
 void batch_free(struct batch *batch);
-size_t batch_bytes(const struct batch *batch); /* of memory */
+size_t batch_bytes(const struct batch *batch); /* bytes of memory that the batch takes */
 /* Frees memory that only many sentences together need; the next ones allocate it again. The batch
  * must be empty. */
 void batch_rest(struct batch *batch);

@@ -31,7 +31,7 @@ struct tail {
     size_t first; /* byte of the first mark; end if there is none */
     bool trails;  /* an ellipsis is among the marks */
     bool closed;  /* quotation marks or brackets follow */
-    size_t count; /* of asking and exclaiming marks, in their order: */
+    size_t count; /* number of asking and exclaiming marks, which follow in their order: */
     unsigned marks[MOST_MARKS];
 };
 

@@ -42,7 +42,7 @@ static const struct others {
 static void read_code(const char *language, char code[CODE_BYTES]) {
     UErrorCode status = U_ZERO_ERROR;
     char name[CODE_BYTES];
-    language += strspn(language, ">_"); /* of a label such as >>fra<< */
+    language += strspn(language, ">_"); /* skips the beginning of a label such as >>fra<< */
     snprintf(name, sizeof name, "%.*s", (int)strcspn(language, "<"), language);
     uloc_getLanguage(name, code, CODE_BYTES, &status);
     if (U_FAILURE(status))

@@ -841,7 +841,7 @@ static bool is_of_terms(const struct sentence *sentence, const float *row) {
 
 bool glossary_leaves_rest(const struct sentence *sentence, const struct hypothesis *h,
                           struct arena *scratch) {
-    enum { LETTERS = 3 }; /* of a word; articles with so many are aligned with others */
+    enum { LETTERS = 3 }; /* letters of a word; articles with so many are aligned with others */
     const struct tokenizer *target = sentence->translator->target;
     const float *const *rows = h->alignment ? h->alignment : h->attention;
     bool *marked =

@@ -83,7 +83,7 @@ enum {
 struct glossary {
     const struct lexicon *lexicon; /* or NULL */
     struct glossary_phrase *buckets[GLOSSARY_BUCKETS];
-    struct arena *arena; /* of the phrases */
+    struct arena *arena; /* the arena of the phrases */
     bool hides; /* terms with one phrase are hidden from the model, so that it translates no part of
                    them */
 };

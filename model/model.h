@@ -65,7 +65,7 @@ struct translator {
     char architecture[288];
     char unmapped[160];              /* see translator_info */
     size_t tokenizer_bytes;          /* an estimate */
-    size_t source_size, target_size; /* of the vocabularies, which translator_options.pack drops */
+    size_t source_size, target_size; /* sizes of vocabularies that translator_options.pack drops */
 };
 
 /* ---- long texts (sentence.c) ---- */

@@ -151,7 +151,7 @@ int rendering_doubts(const struct sentence *sentence, const struct hypothesis *h
 
 struct retold_token {
     int id;
-    size_t step;       /* of the hypothesis: the token takes over its rows; in ascending order */
+    size_t step;       /* step of the hypothesis whose rows it takes over; in ascending order */
     bool added;        /* has no log-probability of its own */
     const char *piece; /* how it is printed; NULL: as usual */
 };

@@ -97,7 +97,7 @@ struct sentence_decoding {
     struct arena arena;          /* holds the rest, but for */
     struct arena searching;      /* data of a search of several rows, until its answer is copied */
     struct memory *memory;       /* that the decoder attends to (model/network/network.h) */
-    const float *first_state;    /* of the decoder, where the search may come back to it */
+    const float *first_state;    /* [S] the decoder's first state, if the search may return to it */
     const float **opening_past;  /* [opening_count] what the steps of the opening have added, [G]
                                     each */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is wanted */
@@ -128,7 +128,7 @@ struct sentence {
     /* the answer: valid when batch_step has handed the sentence back */
     struct hypothesis *hypotheses; /* [count], best first; NULL when error or dropped is set */
     size_t count;
-    const struct looks *looks; /* of the best hypothesis, or NULL */
+    const struct looks *looks; /* weights of all heads for the best hypothesis, or NULL */
     bool dropped;              /* it left the batch because of *caller.cancelled */
     const struct error *error; /* NULL: none */
     size_t steps;              /* decoder steps taken */

@@ -166,7 +166,7 @@ struct pieces_list {
     size_t count;
     size_t counted;   /* how many of them were chosen by their counts; the others are there to spell
                          with */
-    uint64_t tokens;  /* of the whole text, without unknown ones */
+    uint64_t tokens;  /* tokens of the whole text, without unknown ones */
     uint64_t covered; /* how many of these are on the list */
 };
 

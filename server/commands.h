@@ -24,7 +24,8 @@ int command_offline(struct options *options, int *status, struct error *err);
 struct headway {
     size_t lines;            /* written */
     double seconds;          /* since the run began */
-    uint64_t done, of_bytes; /* of the input; of_bytes 0: its length is unknown */
+    uint64_t done, of_bytes; /* bytes of the input that are done, and of all of it; of_bytes 0: its
+                                length is unknown */
 };
 
 enum { HEADWAY_BYTES = 96 };

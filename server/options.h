@@ -61,7 +61,7 @@ struct options {
     struct name_list admin_listen; /* the same for administrators; empty: none */
     struct name_list cors;         /* origins; "*" alone: any */
     struct name_list hosts;        /* names of this machine; "*": any */
-    size_t socket_mode;            /* of Unix sockets */
+    size_t socket_mode;            /* permissions of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
     char *glossaries; /* file of the glossaries that clients make; NULL: clients cannot make
@@ -111,7 +111,7 @@ struct options {
     double share;
     size_t count; /* 0: no limit */
 
-    char *output; /* of a translation: a file; NULL: stdout */
+    char *output; /* file of the translation; NULL: stdout */
 };
 
 /* ---- reading them ---- */

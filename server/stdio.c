@@ -16,7 +16,7 @@ enum {
     /* Reading a message may take this much memory: READ_BYTES, and READ_FACTOR times its length. */
     READ_BYTES = 24 << 20,
     READ_FACTOR = 8,
-    ENVELOPE_BYTES = 64 * 1024, /* of a message beside its file or texts */
+    ENVELOPE_BYTES = 64 * 1024, /* bytes of a message beside its file or texts */
     CLIENT = 1
 };
 

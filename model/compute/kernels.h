@@ -193,7 +193,7 @@ struct row_sums {
 struct row_summary {
     float log_sum; /* log sum exp */
     float entropy; /* nats */
-    size_t count;  /* of the best tokens that were found */
+    size_t count;  /* number of the best tokens that were found */
 };
 
 /* Before the first logit. The best k tokens are wanted; those at -infinity or NaN are left out. */

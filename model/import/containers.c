@@ -621,7 +621,7 @@ static int call(struct machine *m) {
         return count == 0 ? push(m, new_value(m, MAP)) : damaged(m);
     case REBUILD_PARAMETER:
         return count > 0 && given[0]->type == TENSOR ? push(m, given[0]) : damaged(m);
-    case REBUILD_TENSOR: /* of storage, offset, shape, stride, ... */
+    case REBUILD_TENSOR: /* its arguments: storage, offset, shape, stride, ... */
         if (!(tensor = new_value(m, TENSOR)))
             return -1;
         if (count < 4 || given[0]->type != STORAGE || given[1]->type != NUMBER ||
@@ -698,7 +698,7 @@ static int remember(struct machine *m, int64_t place) {
 /* Runs one instruction. Returns 1 when the pickle has ended. */
 static int step(struct machine *m) {
     static const struct {
-        unsigned char code, bytes; /* of the number that follows */
+        unsigned char code, bytes; /* the instruction's code; bytes of the number that follows it */
     } operands[] = {{'J', 4},  {'K', 1}, {'M', 2}, {0x8a, 1}, {'X', 4},
                     {0x8c, 1}, {'q', 1}, {'r', 4}, {'h', 1},  {'j', 4}};
     const unsigned char *code = next_bytes(m, 1);

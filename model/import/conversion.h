@@ -28,7 +28,7 @@ enum family {
 
 struct parts {
     enum family family;
-    const char *folder; /* of the model */
+    const char *folder; /* the model's folder */
     const char *name;   /* the model's file, as messages and the card name it */
     const char *model;
     const char *vocabularies[2], *segmenters[2]; /* segmenters: SentencePiece files whose pieces the
@@ -87,8 +87,8 @@ int conversion_marian_decoder_read(const struct mapping *options, struct arena *
  * vocabularies and perhaps config.json, or a package of Argos Translate and LibreTranslate, which
  * holds such a folder and a SentencePiece model beside it. */
 struct ctranslate2_parts {
-    const char *folder;  /* of model.bin */
-    const char *package; /* of an Argos package, which has metadata.json; NULL: not a package */
+    const char *folder;  /* the folder of model.bin */
+    const char *package; /* an Argos package's folder, with metadata.json; NULL: not a package */
     const char *name;    /* the model's name for the card */
     const char *source, *target; /* languages by metadata.json; NULL: unknown */
     const char *prefix;          /* pieces that begin every translation; NULL: none */
@@ -162,7 +162,7 @@ bool conversion_ids_find(const struct ids *ids, const char *piece, size_t length
 /* The tokens of a model in the order of their ids, as its files list them. Some may represent
  * languages. */
 struct tokens {
-    const char *path;  /* of the file, in messages */
+    const char *path;  /* the file's path, for messages */
     const char **list; /* [count], with room for one more */
     size_t count;
 };
@@ -269,10 +269,10 @@ struct marian_options {
     } rows[OPTION_ROWS_MOST]; /* [count] */
     size_t count;
     bool transformer;
-    const char *norm; /* of transformers: "post", after each block, or "pre", before it and on top
-                         of each stack */
-    size_t tied_layers[16]; /* of transformers: for each layer of the decoder, the layer whose
-                               tensors it uses, from 1 */
+    const char *norm; /* place of the norms in transformers: "post", after each block, or "pre",
+                         before it and on top of each stack */
+    size_t tied_layers[16]; /* for each layer of a transformer's decoder, the layer whose tensors it
+                               uses, from 1 */
     const char *ignored;    /* names of ignored options, separated by commas; "": none */
 };
 
@@ -362,7 +362,7 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts,
 
 /* The header of model.bin. */
 struct ctranslate2_head {
-    uint32_t version, revision; /* of the format; of the specification */
+    uint32_t version, revision; /* version of the format; revision of the specification */
     const char *spec;           /* TransformerSpec and others */
 };
 /* Opens model.bin and checks everything in it, but reads only the numbers of scales. An alias

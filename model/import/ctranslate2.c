@@ -659,7 +659,7 @@ static void stack(struct converter *c, struct side *side) {
     size_t d = c->size, f = side->filter;
     const struct {
         const char *theirs, *ours;
-        size_t outputs, inputs; /* of their matrix; 0: the block is a norm */
+        size_t outputs, inputs; /* size of their matrix [outputs, inputs]; 0: the block is a norm */
         size_t first, count;    /* our rows of their matrix */
     } blocks[] = {{"self_attention/linear_0", "self.query", 3 * d, d, 0, d},
                   {"self_attention/linear_0", "self.key", 3 * d, d, d, d},

@@ -244,7 +244,7 @@ static int read_binary(const char *path, const char *content, size_t size,
 
 struct line {
     uint32_t source, target;
-    size_t number; /* of the line; the last line for a pair counts */
+    size_t number; /* number of the line in its file, from 1; the last line for a pair counts */
     double probability;
 };
 

@@ -26,7 +26,7 @@ static const struct {
 
 /* The values that config.json must have, as JSON, if it has the key. */
 static const struct {
-    bool many; /* of M2M-100 and NLLB-200; otherwise of MarianMT */
+    bool many; /* a value for M2M-100 and NLLB-200; otherwise for MarianMT */
     const char *name, *wanted, *reason;
 } fixed[] = {
     {false, "normalize_before", "false", "Marian's models have a norm after each block"},

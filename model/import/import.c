@@ -39,7 +39,7 @@ struct import {
     const char *inner;      /* the name of the only folder in an archive; NULL: none */
     struct alias *aliases;
     unsigned unpacked;   /* the number of folders in `work` that are used */
-    const char *compute; /* of the model's own decoder; NULL: the files do not state it */
+    const char *compute; /* compute type of the model's own decoder; NULL: not stated */
     struct conversion conversion;
     FILE *said;
 };

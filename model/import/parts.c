@@ -475,7 +475,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
         parts.target = arena_copy(arena, shown + 2, 2);
     }
     const char *metadata =
-        source_path_join(arena, parts.folder, "metadata.json"); /* of Mozilla's models */
+        source_path_join(arena, parts.folder, "metadata.json"); /* a file of Mozilla's models */
     json_t *root = metadata ? json_load_file(metadata, 0, NULL) : NULL;
     const char *source = json_string_value(json_object_get(root, "sourceLanguage"));
     const char *target = json_string_value(json_object_get(root, "targetLanguage"));

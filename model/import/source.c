@@ -251,7 +251,7 @@ struct reader {
     const struct archive_limits *limits;
     import_stop stop;
     size_t members;
-    uint64_t size, bytes; /* of the archive; of its contents so far */
+    uint64_t size, bytes; /* size of the archive; bytes of its contents so far */
 };
 
 static int fail(const struct reader *reader, const char *name, const char *why, struct error *err) {
@@ -508,7 +508,7 @@ struct parsing {
     struct arena *arena;
     enum expected next;
     struct mapping found;
-    size_t room, item_room; /* of found.pairs, and of the items of the last pair */
+    size_t room, item_room; /* capacity of found.pairs, and of the items of the last pair */
     struct error *err;
 };
 

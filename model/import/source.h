@@ -18,7 +18,7 @@ struct import_origin {
     const char *from;    /* the source: mozilla, opus, hf, argos or url */
     const char *asked;   /* the name for `alignd get`, such as mozilla:en-fr */
     const char *version; /* "": unknown, as for the other members */
-    const char *url;     /* of its largest file */
+    const char *url;     /* URL of the model's largest file */
     const char *licence, *attribution;
 };
 
@@ -95,8 +95,8 @@ const char *source_json_shown(struct arena *arena, const json_t *value);
 
 struct archive_limits {
     size_t members;
-    uint64_t bytes; /* of all contents together */
-    uint64_t ratio; /* of contents to archive, beyond ARCHIVE_FREE_BYTES */
+    uint64_t bytes; /* the most bytes of all contents together */
+    uint64_t ratio; /* the largest ratio of contents to archive, beyond ARCHIVE_FREE_BYTES */
 };
 enum { ARCHIVE_FREE_BYTES = 64 << 20 };
 extern const struct archive_limits archive_usual;

@@ -33,7 +33,7 @@ enum stored_kind {
 };
 extern const struct stored_type {
     const char *name; /* the name in messages: float32, int8 */
-    size_t bytes;     /* of a number */
+    size_t bytes;     /* size of one number */
 } stored_types[STORED_KINDS];
 enum { STORED_MOST_DIMS = 8 };
 
@@ -42,10 +42,10 @@ struct stored_tensor {
     enum stored_kind kind;
     size_t dims, shape[STORED_MOST_DIMS];
     bool quantised;          /* int8 or int16 that represent other numbers: each is q * scale */
-    float scale;             /* of quantised ones; 1 / the multiplier in the file */
+    float scale;             /* scale of quantised numbers; 1 / the multiplier in the file */
     const float *row_scales; /* [shape[0]] used instead of scale if each row has its own; NULL: one
                                 scale for all */
-    bool transposed;         /* of a matrix [R, C]: the numbers are in the order of [C, R] */
+    bool transposed;         /* the numbers of a matrix [R, C] are in the order of [C, R] */
     int file;                /* the numbers are in this file, from the byte `at` on ... */
     uint64_t at;
     const unsigned char *data; /* ... or in memory, if this is not NULL */
@@ -138,8 +138,8 @@ struct made {
     size_t given_row;  /* the row of given that is the first here; more than 0 only if each row has
                           its own scale */
     bool exact;        /* float32 with any storage: a matrix that is added, not multiplied with */
-    float input_scale; /* of given: the factor that scales inputs before they are rounded; 0: the
-                          file has none */
+    float input_scale; /* given's factor that scales inputs before they are rounded; 0: the file has
+                          none */
     struct made *next;
 };
 

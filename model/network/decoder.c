@@ -46,7 +46,7 @@ struct mixer {
     size_t average_filter; /* a; 0: none */
     activation *activate;
     struct linear input, output, gate_input, gate_output;
-    struct norm norm; /* of ssru and average */
+    struct norm norm; /* the norm of ssru and of average */
 };
 
 struct layer {

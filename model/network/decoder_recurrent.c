@@ -23,8 +23,8 @@
  * of the token before), s (the output of the top layer) and the context c; reads: in this order. */
 struct readout_kind {
     const char *name, *reads;
-    size_t units; /* of the layer, for each element of the readout; 0: no layer, the readout is its
-                     inputs side by side */
+    size_t units; /* units of the layer for each element of the readout; 0: no layer, the readout is
+                     its inputs side by side */
     /* out [size]: the first of these units; NULL: they stay as they are */
     void (*activate)(const struct kernels *kernels, const float *units, size_t size, float *out);
 };
@@ -34,7 +34,7 @@ struct readout_part {
     const char *sources; /* `count` of y, s, c */
     size_t count;
     struct linear layer;
-    struct norm norm; /* of the product */
+    struct norm norm; /* the product's norm */
 };
 
 /* A layer is the sum of its parts: one for the context, and one for all else or, if they are
@@ -63,7 +63,7 @@ struct style {
 struct recurrent {
     const struct style *style;
     size_t hidden, layers, annotation, context; /* H, -, D, C */
-    size_t layer_size;                          /* of a layer's state: states * H */
+    size_t layer_size;                          /* floats of a layer's state: states * H */
     size_t feed;                                /* O with input feeding, else 0 */
     enum initial_state initial_state;
     bool projected, residual;

@@ -264,7 +264,7 @@ static void *convolutional_begin(const struct encoder *e, float *x,
     linear_apply(&own->input, x, embedding, tokens, h, size);
     for (size_t l = 0; l < own->layers; l++) {
         float *window =
-            windows; /* of each token [m, H], with zeros past the ends of its sentence */
+            windows; /* each token's window [m, H], with zeros past the ends of its sentence */
         for (size_t i = 0, at = 0, length; i < sequences->n; at += length, i++) {
             length = sequences->lengths[i];
             for (size_t t = 0; t < length; t++, window += row) {

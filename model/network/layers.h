@@ -23,7 +23,7 @@ struct loader {
     struct error *err;
 };
 
-enum { PARAMETER_BYTES = 128 }; /* of a parameter's name */
+enum { PARAMETER_BYTES = 128 }; /* bytes of a parameter's name */
 
 /* ---- normalisation ---- */
 
@@ -42,8 +42,8 @@ const struct norm_kind *norm_kind_find(const char *key, const char *name, struct
 /* Layer normalisation, Ba et al. 2016: y = gain * (x - mean) / sqrt(variance + epsilon) + shift,
  * element by element, with mean and variance over the vector. Zeroed: no normalisation. */
 struct norm {
-    size_t size, first; /* of the vector; of the first of its two kinds of elements, or size if
-                           there is one kind */
+    size_t size, first; /* length of the vector, and elements of the first of its two kinds, or size
+                           if there is one kind */
     float epsilon;
     const float *gain, *shift; /* [size]; NULL: no normalisation. Owned by the weights */
 };
@@ -51,7 +51,7 @@ struct norm {
 /* A norm's parameters are BEFOREgainAFTER and BEFOREshiftAFTER. */
 struct norm_names {
     const char *before, *after;
-    size_t size;  /* of the vector */
+    size_t size;  /* length of the vector */
     size_t first; /* 0: all elements are of one kind */
 };
 
@@ -94,16 +94,16 @@ struct cell {
     size_t hidden;
     struct linear input,
         state; /* [gates * H, in], [gates * H, H], each with its bias (PyTorch's two) */
-    struct norm input_norm, state_norm; /* of these products */
+    struct norm input_norm, state_norm; /* norms of the products `input` and `state` */
     struct transition *transitions;     /* [transition_count] those that follow in each step */
     size_t transition_count;
 };
 
 struct cell_shape {
     size_t in, hidden;
-    size_t columns; /* of the matrix weight_input, of which the cell reads the first `in`; 0:
-                       exactly those */
-    const struct norm_kind *norm; /* of each product; NULL: none */
+    size_t columns; /* columns of the matrix weight_input, of which the cell reads the first `in`;
+                       0: exactly those */
+    const struct norm_kind *norm; /* the kind of each product's norm; NULL: none */
     size_t transitions;
 };
 
@@ -144,14 +144,14 @@ struct attention {
     const struct window_kind *window;
     const struct kernels *kernels;
     size_t annotation; /* D */
-    size_t key_size;   /* of a key; 0: the score reads none */
-    size_t query_size; /* of a projected query */
+    size_t key_size;   /* length of a key; 0: the score reads none */
+    size_t query_size; /* length of a projected query */
     size_t value;      /* P: of a value and of a context; C until the decoder changes it */
     size_t scratch;    /* floats of scratch a row */
     size_t reach; /* tokens of a sentence that parameters or states have room for; the others cannot
                      be attended */
     size_t source_depth;    /* only this many tokens at the end are attended; 0: all */
-    float half_width;       /* of a local window */
+    float half_width;       /* half the width of a local window, in tokens */
     float scale;            /* g, scaled_dot */
     struct linear key;      /* out 0: the annotations are the keys */
     struct linear query;    /* out 0: the state is the query */
@@ -160,7 +160,7 @@ struct attention {
     const float *coverage;  /* w [A], additive; NULL: no coverage */
     struct linear position; /* local_p: W, and v [H] */
     const float *position_energy;
-    struct norm key_norm, query_norm; /* of these products, additive */
+    struct norm key_norm, query_norm; /* norms of the products `key` and `query`, additive */
 };
 
 /* The vectors that a decoder supplies besides its R rows when they attend. */
@@ -259,13 +259,13 @@ void activation_between(activation *activate, const struct kernels *kernels,
 
 struct stack {
     const struct kernels *kernels;
-    struct heads_shape heads; /* of attention to the stack's own rows and to others */
+    struct heads_shape heads; /* shape of attention to the stack's own rows and to others */
     size_t size, filter;      /* d; f */
     bool pre;                 /* norm "pre" */
     bool half;                /* rows are kept for later steps as binary16; false: float32 */
     activation *activate;
-    float scale;   /* of embeddings */
-    float epsilon; /* of norms */
+    float scale;   /* factor of embeddings */
+    float epsilon; /* epsilon of the stack's norms */
     struct positions positions;
     struct norm top; /* "pre" */
 };

@@ -35,7 +35,7 @@ struct distribution {
     const float *logits; /* [size]; NULL: not wanted */
     const int *ids;      /* [size] the tokens, ascending; NULL: 0 .. size - 1 */
     float log_sum;       /* log of the sum of exp(logits) */
-    float entropy;       /* of the whole distribution, in nats */
+    float entropy;       /* entropy of the whole distribution, in nats */
     size_t size;         /* V, or the number of ids */
     const struct ranked
         *top; /* [top_count] the best tokens, best first; of equals the lower one comes first */
@@ -61,8 +61,8 @@ struct row {
     /* Input, set by the batch in every step. */
     int token;                        /* the last token, or DECODER_FIRST before the first one */
     size_t step;                      /* target tokens before this one */
-    const struct memory *memory;      /* of the sentence */
-    const struct copies *copies;      /* of the sentence; NULL: it has none */
+    const struct memory *memory;      /* the sentence's memory */
+    const struct copies *copies;      /* the sentence's copies; NULL: it has none */
     const struct target_ids *targets; /* the tokens to choose from; NULL: the whole vocabulary, and
                                          the sentence's copies */
     size_t wanted;                    /* the number of best tokens that the search needs */
@@ -230,10 +230,10 @@ struct output {
     struct linear
         key; /* [K, D] of an annotation; out 0: the positions do not have their own scores */
     /* pointer_generator: the probability of copying */
-    struct linear gate_context; /* of a gate on [c; s; y]: c's part, [1, D] of an annotation; out 0:
+    struct linear gate_context; /* c's part of a gate on [c; s; y], [1, D] of an annotation; out 0:
                                    another gate, or none */
     struct linear gate_state, gate_input; /* the others: [1, H], [1, E] */
-    struct linear gate_readout; /* of a gate on the readout: [1, O]; out 0: another gate, or none */
+    struct linear gate_readout; /* a gate on the readout, [1, O]; out 0: another gate, or none */
 };
 
 /* shortlists: rows may come with ids; not for outputs that copy. */

@@ -266,8 +266,8 @@ static struct candidate advancing(const struct search *search, const struct dist
                   : phrase->count > 0 ? 0
                                       : log_prob;
     if (phrase->before + phrase->after > 0) {
-        float most = LEAST; /* of the likeliest way to continue, including phrase q; 0 if a way is
-                               complete */
+        float most = LEAST; /* log-probability of the likeliest way to continue, including phrase q;
+                               0 if a way is complete */
         for (size_t way = q - phrase->before; way <= q + phrase->after; way++) {
             if (!begins(phrases, progress, way))
                 continue;

@@ -186,8 +186,9 @@ enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };
 struct branch {
     uint32_t parent, step; /* BRANCH_START: no parent; 0.. */
     int token;
-    float log_prob; /* of the token */
-    float score; /* of the path up to it; includes coverage_penalty only if the path has finished */
+    float log_prob; /* the token's log-probability */
+    float score;    /* score of the path up to the token; includes coverage_penalty only if the path
+                       has finished */
     enum branch_state state;
 };
 
@@ -254,14 +255,14 @@ struct search {
     struct search_node **ended;  /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
     bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
-    int *path;           /* of the current row; NULL: nothing depends on it */
-    struct utf8_due due; /* of the current row */
+    int *path;           /* tokens of the current row's path; NULL: nothing depends on them */
+    struct utf8_due due; /* bytes that must complete the current row's last character */
     int last;            /* its last token; -1: it has none */
     void *state;         /* the strategy's own */
     struct {
         struct arena *arena;    /* that of the search, unless its owner sets another */
         struct branch **blocks; /* read them with search_branch; NULL: there are none yet */
-        size_t count;           /* of branches */
+        size_t count;           /* number of branches */
     } tree;
 };
 
@@ -292,7 +293,7 @@ void search_past(const struct search *search, size_t row, const float **past);
 struct decision {
     int token;
     float log_prob;
-    const struct step_row *row; /* of the step that decided it */
+    const struct step_row *row; /* the row of the step that decided the token */
 };
 struct decision search_last(const struct search *search, size_t row);
 

@@ -30,7 +30,7 @@ struct search_node {
     double total; /* log-probability of the path up to here */
     double merit; /* the same with repetition_penalty and the phrases' bonus, by which paths are
                      compared */
-    const struct step_row *row; /* of the step that decided it */
+    const struct step_row *row; /* the row of the step that decided the token */
     size_t depth;               /* tokens on the path, including this one */
     size_t lane;                /* sample: the number of the sample */
     size_t branch;              /* in the tree */
@@ -42,7 +42,7 @@ struct candidate {
     size_t row;
     int token;
     float log_prob;
-    double total, merit; /* of the path with it */
+    double total, merit; /* log-probability and merit of the path with the token */
     size_t lane;
 };
 

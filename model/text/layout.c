@@ -137,7 +137,7 @@ static size_t skip_numeral(const char *text, size_t at, size_t end) {
 struct enumerator {
     enum { COUNTS_NOTHING, COUNTS_DIGITS, COUNTS_PARTS, COUNTS_LETTER, COUNTS_NUMERAL } counts;
     size_t end;      /* after the number or letter */
-    unsigned number; /* of COUNTS_DIGITS */
+    unsigned number; /* value of a COUNTS_DIGITS */
 };
 
 /* Reads 12, 1.1, 1a, A.1, b, iv. A single i, v or x is a letter. */

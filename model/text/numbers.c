@@ -8,7 +8,7 @@
 
 enum {
     MOST_PARTS = 16,  /* groups of digits of one number; more groups are several numbers */
-    MOST_DIGITS = 18, /* of a mantissa */
+    MOST_DIGITS = 18, /* significant digits of a mantissa */
     LOOK_AHEAD = 4,   /* pieces after a number among which its currency is looked for */
 };
 
@@ -48,8 +48,8 @@ struct piece {
     enum kind kind;
     size_t begin, end;
     bool spaced;       /* white space or the beginning of the text precedes it */
-    int32_t character; /* of a mark or a sign; U+FFFC for a skipped part */
-    number_sign sign;  /* of a sign */
+    int32_t character; /* code point of a mark or a sign; U+FFFC for a skipped part */
+    number_sign sign;  /* families of a sign, one bit each */
     bool taken;        /* the sign belongs to a number already */
     const struct number_word
         *word; /* the meaning of the word or the phrase that begins here, or NULL */

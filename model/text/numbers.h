@@ -63,7 +63,7 @@ struct number_word {
     int value;       /* 0 to 100, or -1 if it is not a number */
     int power;       /* the word multiplies by ten to this power; 0 if it does not */
     number_sign sign;
-    unsigned roles; /* of enum number_role */
+    unsigned roles; /* bits of enum number_role */
 };
 
 /* The side of a number on which a sign stands, and the space between the two. */

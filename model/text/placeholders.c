@@ -155,7 +155,7 @@ static size_t as_endless_word(const struct scan *scan) {
 #define FLAGS "[-+#0',]*(I&[\\l\\d])?"
 #define WIDTH "[0-9*$]*([.][0-9*$]*)?"
 #define SIZE  "[hlLqjztw]"
-#define TYPE  "<[^>\n]*>" /* of <inttypes.h>: %<PRIu64> */
+#define TYPE  "<[^>\n]*>" /* a macro of <inttypes.h>: %<PRIu64> */
 
 const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
     /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of

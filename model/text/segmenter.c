@@ -134,7 +134,7 @@ static const struct abbreviations abbreviations[] = {
 struct segmenter {
     UBreakIterator *sentences, *words;
     const struct abbreviations
-        *abbreviations; /* of the language, or NULL if only CLDR's are known */
+        *abbreviations; /* the language's abbreviations, or NULL if only CLDR's are known */
     bool ordinals;      /* the language writes ordinal numbers with a full stop */
 };
 

@@ -170,7 +170,7 @@ bool signs_mark(const struct sign_rules *rules, const char *text, size_t length)
 /* A key has the part that a sign plays, how it stands, how often it is repeated, and the character.
  */
 enum {
-    CHARACTER_BITS = 21, /* of a character */
+    CHARACTER_BITS = 21, /* bits of a key that hold a character */
     REPEAT = 1 << CHARACTER_BITS,
     MOST_REPEATS = 127,
     PAIRED = 1 << 28,   /* at both ends of a phrase */

@@ -216,8 +216,8 @@ size_t layout_label(const struct layout_reading *reading, size_t begin, size_t e
  * text for every expression. */
 
 enum {
-    PATTERN_MATCH_BYTES = 1000,       /* of a match; longer matches are ignored */
-    PATTERN_MEMORY_BYTES = 256 * 1024 /* of a compiled expression with its caches */
+    PATTERN_MATCH_BYTES = 1000,       /* bytes of a match; longer matches are ignored */
+    PATTERN_MEMORY_BYTES = 256 * 1024 /* bytes of a compiled expression with its caches */
 };
 
 struct pattern;

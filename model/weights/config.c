@@ -82,7 +82,7 @@ struct raw_config {
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES],
         finished[CONFIG_NAME_BYTES];
     char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES],
-        values[CONFIG_NAME_BYTES]; /* of the attention */
+        values[CONFIG_NAME_BYTES]; /* the attention's scale, keys and values */
     char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES],
         punctuation[CONFIG_NAME_BYTES]; /* on which sides */
     char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
@@ -97,7 +97,7 @@ enum kind { KIND_string, KIND_file, KIND_boolean, KIND_integer, KIND_number };
 static const struct key {
     const char *path;
     enum kind kind;
-    size_t offset;        /* of the field in struct raw_config */
+    size_t offset;        /* offset of the field in struct raw_config */
     const char *fallback; /* the default; "": the key is required */
     const char *allowed;  /* "one, two, three" or "least to most"; "": any string or boolean */
     const char *only; /* "one, two": the values of encoder.type, or of decoder.style, that have the

@@ -16,7 +16,7 @@ struct blocks_config {
     char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], positions[CONFIG_NAME_BYTES];
     bool embedding_scale;   /* embeddings times sqrt(d) */
     size_t position_offset; /* the position of the first token */
-    double epsilon;         /* of the blocks' norms */
+    double epsilon;         /* epsilon of the blocks' norms */
 };
 
 /* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the

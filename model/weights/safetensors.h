@@ -23,7 +23,7 @@ enum { DTYPES = 5, TENSOR_MAX_DIMS = 8 };
 
 extern const struct dtype_row {
     const char *name; /* in the container */
-    size_t bytes;     /* of a number */
+    size_t bytes;     /* size of one number */
 } dtypes[DTYPES];
 
 struct tensor {
@@ -109,14 +109,14 @@ enum {
  * that can use it. */
 struct panels_origin {
     char compute[PANELS_WORD], processor[PANELS_WORD]; /* compute_name; kernels' processor */
-    uint64_t source_bytes, source_sample;              /* of model.safetensors */
+    uint64_t source_bytes, source_sample;              /* size and sample of model.safetensors */
     char source_sha256[PANELS_SHA256];                 /* in hexadecimal digits; "": unknown */
 };
 
 struct panels_header {
     char magic[8];
     uint32_t version, entries; /* entries: at most PANELS_MOST */
-    uint64_t bytes;            /* of the file */
+    uint64_t bytes;            /* length of the file */
     struct panels_origin origin;
     uint64_t sum; /* checksum of all before it, and of the entries */
 };

@@ -75,7 +75,7 @@ struct parameter {
 };
 
 struct weights {
-    struct backend backend; /* of the linears */
+    struct backend backend; /* the backend of the linears */
     bool failed;
     bool vouched; /* the file was loaded when its packed weights were made, so all values are finite
                    */
@@ -88,7 +88,7 @@ struct weights {
     struct panels_matrix
         *packed; /* [packed_count]: the linears so far, without those that OpenBLAS multiplies */
     size_t packed_count, packed_room, mapped_count;
-    size_t linear_bytes; /* of all linears */
+    size_t linear_bytes; /* bytes of all linears together */
 };
 
 static const char SCALE_SUFFIX[] = ".scale", INPUT_SCALE_SUFFIX[] = ".input_scale";
@@ -606,7 +606,7 @@ int weights_read_quality(const char *path, struct quality_weights *weights, stru
         return -1;
     struct quality_weights read = {.log_probs_alone = safetensors_find(file, "log_probs") != NULL};
     bool older =
-        safetensors_find(file, "doubt") != NULL; /* of version 0.1, which nothing reads any more */
+        safetensors_find(file, "doubt") != NULL; /* version 0.1, which nothing reads any more */
     int result = 0;
     if (read.log_probs_alone) {
         result = read_numbers(file, "log_probs", &read.log_probs, sizeof read.log_probs, err);

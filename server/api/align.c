@@ -16,7 +16,7 @@ enum {
     SCRATCH_BYTES = 64 * 1024,
     /* Source sentences times target sentences, of all texts together: pairing them takes 50 ms. */
     MOST_CELLS = 1 << 18,
-    LEAST_LETTERS = 4, /* of a word that is missing if nothing is linked with it */
+    LEAST_LETTERS = 4, /* letters of a word that is missing if nothing is linked with it */
     LETTERS_OF_WIDE = 3
 };
 

@@ -161,10 +161,10 @@ void answer_put_item(struct request *request, const struct plan_item *item, stru
 
 enum {
     LARGE_BYTES = 64 * 1024, /* an answer of this size takes one or two milliseconds to write */
-    NUMBER_BYTES = 9,        /* of most numbers, with the digits of a probability */
-    JOB_BYTES = 160,         /* of a sentence of which only the outcome stays, without its texts */
-    TOKEN_BYTES = 8,         /* of a token on either side, with its share of the text */
-    PAIRED_BYTES = 100       /* the same with the places of words and phrases */
+    NUMBER_BYTES = 9,        /* bytes of most numbers, with the digits of a probability */
+    JOB_BYTES = 160,   /* bytes of a sentence of which only the outcome stays, without its texts */
+    TOKEN_BYTES = 8,   /* bytes of a token on either side, with its share of the text */
+    PAIRED_BYTES = 100 /* the same with the places of words and phrases */
 };
 
 static const struct sentence *decoded_of(const struct job *job) {
@@ -192,7 +192,8 @@ bool answer_is_large(struct request *request) {
 
 static size_t least_of_sentence(struct request *request, const struct sentence *sentence) {
     struct writer count = {.most = SIZE_MAX, .number_bytes = WRITER_LEAST_NUMBER};
-    if (!sentence) /* of a long text, until a worker makes it (request.queued.window) */
+    if (!sentence) /* a sentence of a long text is NULL until a worker makes it
+                      (request.queued.window) */
         return 0;
     members_count(request, sentence, &count);
     return count.length;

@@ -18,12 +18,12 @@ enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 /* The options that apply to requests. main owns the strings. */
 struct service_options {
     size_t workers, rows, queue;
-    size_t decode_memory; /* of a sentence; 0: no limit */
-    bool verbatim;        /* of every request */
+    size_t decode_memory; /* the most bytes that decoding a sentence may take; 0: no limit */
+    bool verbatim;        /* all requests are verbatim */
     size_t max_body_bytes, body_memory, max_text_chars, request_memory, max_reply_bytes,
         reply_memory;
-    size_t max_steps;    /* of an exact search */
-    size_t model_memory; /* of all models together; 0: no limit */
+    size_t max_steps;    /* the most steps of an exact search */
+    size_t model_memory; /* the most bytes of all models together; 0: no limit */
     size_t deadline_ms, document_ms, heartbeat_ms;
     size_t document_bytes;     /* the most of a body with a document in an archive, unless
                                   max_body_bytes is more */
@@ -100,7 +100,7 @@ struct call {
     const char *if_none_match;        /* the header; NULL: none */
     const char *authorization, *host; /* the same for these headers */
     const char *accept_language;
-    const char *protocol_version;             /* of MCP; the header, NULL: none */
+    const char *protocol_version;             /* the header with MCP's version; NULL: none */
     bool secure;                              /* the client connected by https */
     const char *api_keys[ACCESS_KEY_HEADERS]; /* the values of access_key_headers */
     bool administrator;                       /* the sender is an administrator, and needs no key */

@@ -30,8 +30,8 @@ struct document_order {
     char file_name[API_FILE_NAME_BYTES];
     char base[BASE_BYTES];         /* beginning of URLs, such as "https://host"; "" if unknown */
     char id[KEPT_ID_BYTES];        /* for DeepL: the id of the order in service->files */
-    const struct dialect *dialect; /* of the reply, and the fields that it names as ignored, */
-    uint64_t ignored;              /* for the reply that is sent before the request is decoded */
+    const struct dialect *dialect; /* dialect of the reply that is sent before decoding */
+    uint64_t ignored;              /* fields that this reply names as ignored */
 };
 
 /* ---- names ---- */

@@ -62,7 +62,7 @@ static int say(struct event_stream *stream, const struct event *event) {
         writer_string(&w, "token", event->piece);
         writer_string_of(&w, "text", event->added, event->added_length);
         writer_number(&w, "log_prob", event->log_prob);
-    } else if (!text->sentences) { /* of a document */
+    } else if (!text->sentences) { /* a text of a document */
         const struct job *job = &text->jobs[event->sentence];
         writer_string_of(&w, "source_text", text->source + job->source.begin,
                          job->source.end - job->source.begin);

@@ -57,7 +57,7 @@ struct kept_files;
 struct kept_files_limits {
     int64_t keep_us,
         sent_us;         /* since it was added; since it was first sent, if that expires earlier */
-    size_t count, bytes; /* of all files together */
+    size_t count, bytes; /* the most files, and the most bytes of all files together */
 };
 
 enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 256 };
@@ -109,8 +109,8 @@ struct kept_view {
     enum kept_state state;
     struct kept_file file; /* READY */
     size_t total, left;    /* PENDING: the number of parts, and how many are still to be made */
-    int64_t began_us;      /* of an order, by clock_us() */
-    size_t characters;     /* of an order: characters of its source */
+    int64_t began_us;      /* time at which an order was made, by clock_us() */
+    size_t characters;     /* characters of an order's source */
     char message[KEPT_MESSAGE_BYTES]; /* FAILED: the reason */
 };
 struct kept_query {

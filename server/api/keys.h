@@ -72,7 +72,7 @@ struct limiter;
 /* The amounts of a request, and the client and the key that they are charged to. */
 struct charge {
     uint64_t client;
-    const char *name; /* of the key; "": requests without a key */
+    const char *name; /* the key's name; "": requests without a key */
     size_t sentences;
     uint64_t characters;
     int64_t now_us, now_s; /* by clock_us(), and by time() */

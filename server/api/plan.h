@@ -115,7 +115,7 @@ struct order {
     const struct document_format
         *document;     /* the markup is a document of this format; NULL: not a document */
     struct bytes file; /* the document, in the arena; then texts is NULL */
-    const struct encoding *encoding; /* of the document, in the arena; NULL: UTF-8 */
+    const struct encoding *encoding; /* the document's encoding, in the arena; NULL: UTF-8 */
     const struct key_globs *keys;    /* the values to translate; NULL: all */
     struct document_notes *notes;    /* the document's name, in the arena */
     void *own;                       /* for the dialect */

@@ -213,7 +213,8 @@ static int warn_of_untranslated(const struct text *text, bool named, struct aren
 
 /* The sentences of a text that are doubtful. */
 struct doubted {
-    double estimate; /* of the least sure sentence, since one wrong sentence makes the text wrong */
+    double estimate; /* estimate of the least sure sentence, since one wrong sentence makes the text
+                        wrong */
     struct named_words words;
 };
 

@@ -52,7 +52,7 @@ struct endpoint_metrics {
 struct model_metrics {
     struct model_metrics *next;
     counter source_tokens, target_tokens, unknown_tokens, misses, hits;
-    struct histogram durations, queue; /* of requests and of sentences */
+    struct histogram durations, queue; /* durations of requests; times that sentences waited */
     char name[];                       /* NUL-terminated */
 };
 

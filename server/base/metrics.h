@@ -72,9 +72,9 @@ enum metrics_gauge {
     GAUGE_ROWS_LIVE,
     GAUGE_DECODING_BYTES, /* memory that live sentences may need */
     GAUGE_CHORES_WAITING,
-    GAUGE_BODY_BYTES,     /* of bodies that are not read yet */
+    GAUGE_BODY_BYTES,     /* memory of bodies that are not read yet */
     GAUGE_BODIES_WAITING, /* for room */
-    GAUGE_REPLY_BYTES,    /* of replies that clients have not read */
+    GAUGE_REPLY_BYTES,    /* memory of replies that clients have not read */
     GAUGE_MODEL_SETS,
     GAUGES
 };

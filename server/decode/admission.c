@@ -24,7 +24,7 @@ static const double LANE_OVERTIME_SHARE = 0.5;
 enum { LANE_MIN_ROWS = 4, LANE_ROW_TOKENS = 24 };
 
 struct admission {
-    size_t max_rows;    /* of the main room, without the lane */
+    size_t max_rows;    /* rows of the main room, without the lane */
     double target_us;   /* the duration that a round should not exceed; 0: no target */
     double overtime_us; /* the time that newcomers have added to this round beyond the target */
     double encoded_us;  /* the time that encoding has taken in this round */

@@ -175,7 +175,7 @@ enum { LISTING_BUCKETS = 1024, LISTING_NONE = -1, ARENA_BLOCK_BYTES = 16 * 1024 
 
 /* A job's place among those with the same sentence. */
 struct listed {
-    uint64_t hash;  /* of the sentence's text */
+    uint64_t hash;  /* hash of the sentence's text */
     int32_t former; /* the job before it in its bucket; LISTING_NONE: none */
     int32_t first;  /* the first job with the same sentence, or itself */
     int32_t root; /* the first job with the same sentence for the first of two models, or itself */
@@ -193,7 +193,7 @@ struct listing {
     int32_t buckets[LISTING_BUCKETS]; /* the last job of each */
     struct arena arena;               /* holds the lists, which move as they grow */
     struct guard guard;               /* finds the runs that are kept */
-    struct arena scratch;             /* of one text */
+    struct arena scratch;             /* scratch memory for one text */
 };
 
 /* Returns true if the client gives parts of the text's translation, or looks into it: these concern

@@ -30,7 +30,7 @@ int omission_add(const float *const *rows, size_t target, struct span source, co
 /* The facts about a sentence from which its text gets warnings (server/api/warnings.c). */
 struct judgement {
     bool untranslated;
-    size_t unknown, tokens; /* of the text's own tokens */
+    size_t unknown, tokens; /* numbers of the text's own tokens: the unknown ones, and all */
     struct omission omission;
     struct doubt doubt; /* its words are those of the sentence's translation; an outcome keeps none
                            of them */

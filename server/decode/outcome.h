@@ -23,7 +23,7 @@ struct outcome {
     } lists[CHECKS];
     bool untranslated, doubtful;
     uint8_t finish; /* enum finish */
-    uint32_t steps; /* of the decoder */
+    uint32_t steps; /* steps of the decoder */
     uint32_t length, word_count, link_count, doubt_count;
     char text[]; /* [length] NUL-terminated; then the words, the links, the doubtful words, and the
                     lists as strings */

@@ -28,7 +28,7 @@ enum {
 }; /* PARAMETER_LINES: alignd translate */
 
 struct parameter {
-    const char *name; /* of the field; the flag has - for _ */
+    const char *name; /* the field's name; the flag has - for _ */
     int setters;
     enum parameter_type type;
     size_t offset; /* in struct search_options */
@@ -37,7 +37,7 @@ struct parameter {
                              set it unless the model does */
     const struct search_kind *only; /* the only strategy that uses it; NULL: all */
     const char *text;               /* its meaning, for /openapi.json */
-    const char *metavar, *help;     /* of the flag; help NULL: text */
+    const char *metavar, *help;     /* the flag's placeholder and its help; help NULL: text */
 };
 
 /* Returns the i-th parameter, or NULL after the last. */

@@ -30,7 +30,7 @@ struct word_matrix {
     float *weights; /* [target_count, source_count] */
     float *ends; /* [target_count] the weight of the source's </s>: with it, rows have the sums of
                     the tokens' rows */
-    bool merged; /* of two models (links_merge) */
+    bool merged; /* the weights of two models are merged (links_merge) */
 };
 
 /* Merges the rows of a hypothesis (its attention or alignment): they are summed over the pieces of

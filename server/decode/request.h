@@ -99,8 +99,8 @@ struct text {
     const struct loaded_model
         *loaded; /* the same in memory, which the request holds; NULL: the request's */
     const char *variant;
-    const char *language; /* of the source, for a model of many languages, as the model's string;
-                             NULL: the request's */
+    const char *language; /* language of the source, for a model of many languages, as the model's
+                             string; NULL: the request's */
     struct served_model
         *second; /* the model that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
@@ -125,8 +125,8 @@ struct held_model {
 /* How texts are translated. */
 struct request_parameters {
     struct search_options search;
-    const char *language; /* of the source, for a model of many languages; NULL: the model has one
-                             pair */
+    const char *language; /* language of the source, for a model of many languages; NULL: the model
+                             has one pair */
     const char *variant;  /* the variant of the model's target language, in the request's arena or
                              owned by the model; NULL: none */
     struct formality_wish formality; /* its languages are not set: request_wish */
@@ -162,7 +162,7 @@ struct request_account {
     uint64_t client; /* the client whose turns the jobs take (server/http/client.h); any number if
                       * there is only one client */
     enum priority priority;
-    size_t characters; /* of the texts */
+    size_t characters; /* characters of all texts */
 };
 
 /* How many of the jobs the scheduler has. */
@@ -190,7 +190,7 @@ struct request_failure {
 struct request_limit {
     size_t (*least_bytes)(const struct job *job);
     size_t most_bytes;
-    atomic_size_t bytes; /* of the jobs that have ended */
+    atomic_size_t bytes; /* bytes that the jobs that have ended add to the answer at least */
 };
 
 struct request_cancellation {
@@ -227,7 +227,7 @@ struct request {
     struct request_wanted wanted;
     struct text *texts; /* [text_count] */
     size_t text_count;
-    const char *target_name; /* of the field with their targets; static */
+    const char *target_name; /* name of the field with the texts' targets; static */
 
     struct job *jobs;        /* [job_count] */
     size_t job_count, twins; /* twins: how many of the jobs share another's decoding */

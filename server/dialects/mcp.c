@@ -38,7 +38,7 @@ struct tool;
 struct message {
     const char *id; /* JSON */
     const struct tool *tool;
-    const struct dialect *dialect; /* of the request that the tool makes; NULL: a document's */
+    const struct dialect *dialect; /* dialect of the tool's request; NULL: a document's */
     const char *text;              /* align: the text, whose words the result names */
 };
 

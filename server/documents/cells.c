@@ -5,7 +5,7 @@
 enum {
     LEAST_COLUMNS = 2,
     LEAST_ROWS = 2,
-    LEAST_CELLS = 6, /* of all rows together */
+    LEAST_CELLS = 6, /* cells of all rows together */
 };
 
 static const char separators[] = {',', ';'};

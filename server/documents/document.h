@@ -24,7 +24,7 @@ struct office_family;
 /* A remark about a translated document, such as a place that was left unchanged. */
 struct document_note {
     const char *code, *message; /* such as "untranslated"; a sentence */
-    size_t line;                /* of the source; 0: none */
+    size_t line;                /* number of the line in the source; 0: none */
 };
 
 /* Notes in the order in which they were made. The caller zeroes this except for the arena, which
@@ -43,11 +43,11 @@ struct document {
     const struct document_format *format;
     const char *source; /* [length] */
     size_t length;
-    const struct encoding *encoding; /* of the file, whose source is decoded; NULL: UTF-8 */
-    const char *language;            /* of the translation, a BCP 47 code */
+    const struct encoding *encoding; /* the file's encoding; source is decoded; NULL: UTF-8 */
+    const char *language;            /* language of the translation, a BCP 47 code */
     bool bilingual;                  /* the translation stands below the source */
     const struct key_globs *keys;    /* the values of a JSON document to translate; NULL: all */
-    struct document_notes *notes;    /* of reading and writing it; NULL: not wanted */
+    struct document_notes *notes; /* notes on reading and writing the document; NULL: not wanted */
 };
 
 /* Reads a document, whose source is valid UTF-8 without zero bytes, unless it is an archive, and
@@ -63,7 +63,7 @@ typedef char *document_finisher(const struct document *document, const char *wri
 
 struct document_format {
     const char *name;         /* "srt" */
-    const char *extensions;   /* of file names, without the dot; separated by spaces */
+    const char *extensions;   /* extensions of file names, without the dot; separated by spaces */
     const char *media_types;  /* separated by spaces */
     const char *content_type; /* the media type of an answer in UTF-8, */
     const char *bare_type;    /* or in another encoding */

@@ -20,7 +20,7 @@ enum style {
     STYLE_PLAIN,
     STYLE_SINGLE,
     STYLE_DOUBLE,
-    STYLE_LITERAL /* of TOML: without escapes */,
+    STYLE_LITERAL /* a literal string of TOML, without escapes */,
     STYLES
 };
 static const char ends[STYLES];

@@ -19,7 +19,7 @@ enum icu_kind {
 struct icu_part {
     size_t begin, end; /* bytes of the message */
     enum icu_kind kind;
-    bool one; /* of ICU_NUMBER: it stands in the form for one */
+    bool one; /* an ICU_NUMBER stands in the form for one */
 };
 
 struct icu_message {

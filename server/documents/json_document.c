@@ -164,8 +164,8 @@ enum expected {
 
 struct level {
     char open;         /* '{' or '[' */
-    struct bytes name; /* of the current member; for an array that of the member that holds it */
-    size_t index;      /* of the current element */
+    struct bytes name; /* name of the current member, or of the member that holds the array */
+    size_t index;      /* index of the current element */
     bool about;        /* it is below a member that says something about other members */
     bool message;      /* the object has had a member of this name */
 };
@@ -176,7 +176,7 @@ struct entry {
                                            name; NULL: it has none */
     const char *unfinished, *after;     /* the target's object, whose state is "new"; NULL: none */
     struct bytes key, text; /* text: of the source language; NULL: the key is the text */
-    struct bytes state;     /* of the target; NULL: none */
+    struct bytes state;     /* the target's state; NULL: none */
     bool left;              /* it is not translated, or has forms for numbers or devices */
 };
 
@@ -194,7 +194,7 @@ struct json_reader {
                                  then at each; NULL: no globs */
     size_t depth;
     bool catalog;          /* the file is a catalogue of strings */
-    struct bytes language; /* of its source */
+    struct bytes language; /* the catalogue's source language */
     struct entry entry;
     struct error *err;
 };

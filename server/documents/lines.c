@@ -2,7 +2,7 @@
 #include "model/base/utf8.h"
 #include <string.h>
 
-enum { MOST_LINES = 64 /* of one sentence */ };
+enum { MOST_LINES = 64 /* lines of one sentence */ };
 
 bool lines_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;

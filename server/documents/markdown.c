@@ -18,9 +18,9 @@
 #include <threads.h>
 
 enum {
-    BLOCK_BYTES = 1 << 18, /* of the pool of cmark's memory */
+    BLOCK_BYTES = 1 << 18, /* bytes of a block in the pool of cmark's memory */
     ALIGNMENT = 16,
-    BYTES_EACH = 256, /* of memory for each byte of the document, with bounds: */
+    BYTES_EACH = 256, /* bytes of memory for each byte of the document, with bounds: */
     BYTES_LEAST = 1 << 22,
     MOST_BYTES =
         36 << 20, /* documents that need more have too many texts and marks (MARKUP_MAX_PIECES) */
@@ -42,7 +42,7 @@ struct pool_block {
 
 struct markdown {
     struct pool_block *blocks; /* the last one first */
-    size_t bytes, most;        /* of all blocks, and their bound */
+    size_t bytes, most;        /* bytes of all blocks, and their bound */
     bool lacked; /* the parse was aborted by a lack of memory or the budget, not by the bound */
     struct budget *budget; /* aborts the parse once it is used up */
     jmp_buf out;

@@ -132,8 +132,8 @@ const char *markdown_notation_skip_link_end(const char *at, const char *end, boo
 
 /* A scan through a place. */
 struct keeper {
-    const char *source, *end; /* of the document */
-    const char *begin, *stop; /* of the place */
+    const char *source, *end; /* beginning and end of the document */
+    const char *begin, *stop; /* beginning and end of the place */
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */

@@ -28,11 +28,11 @@ struct po_text {
 };
 
 struct po_message {
-    const char *begin;       /* of its comments */
+    const char *begin;       /* beginning of the message's comments */
     const char *keyword;     /* msgctxt or msgid, after them */
     const char *translation; /* msgstr */
-    const char *end;         /* of the last string */
-    size_t line;             /* of msgid */
+    const char *end;         /* end of the last string */
+    size_t line;             /* number of msgid's line */
     struct po_text context, id, plural;
     struct po_text *forms; /* [form_count] one, unless it has a plural */
     size_t form_count;
@@ -47,8 +47,8 @@ struct po_plurals {
 /* A message with what its span tells the writer. */
 struct po_entry {
     struct po_message message;
-    struct po_plurals plurals; /* of the file at this place */
-    unsigned notations;        /* of its directives, by its flags */
+    struct po_plurals plurals; /* the file's plural forms at this place */
+    unsigned notations;        /* notations of the message's directives, by its flags */
     bool header, fuzzy, wanted;
     bool surplus;            /* it has forms, not empty, beyond those of the language */
     struct bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
@@ -60,10 +60,10 @@ struct po_file {
     size_t line;    /* from 1 */
     struct error *err;
     char *room;                       /* the rest of the room for decoded texts */
-    struct po_text forms[MOST_FORMS]; /* of the current message */
+    struct po_text forms[MOST_FORMS]; /* texts of the current message's forms */
     struct po_entry entry;            /* the current one */
     bool has_header;
-    const char *line_end; /* of the file */
+    const char *line_end; /* the file's line end: "\n" or "\r\n" */
 };
 
 /* ---- tokens ---- */
@@ -843,7 +843,7 @@ int po_read(const struct document *document, struct arena *arena, struct markup 
                              .line_end = feed && feed > source && feed[-1] == '\r' ? "\r\n" : "\n"};
     spans->about = file;
     spans->put = put_entry;
-    spans_add(spans, &builder, source, source, NULL); /* of a header that is missing */
+    spans_add(spans, &builder, source, source, NULL); /* the place of a header that is missing */
     while (!builder.failed && (found = next_message(file)) == 1) {
         const struct po_entry *entry = &file->entry;
         builder.line = entry->message.line;

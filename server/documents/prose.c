@@ -4,7 +4,7 @@
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
 
-enum { NAME_BYTES = 32 }; /* of a member's name that is looked up */
+enum { NAME_BYTES = 32 }; /* bytes of a member's name that is looked up */
 
 static const char masked = '1'; /* replaces a placeholder, which is like a number */
 

@@ -14,7 +14,7 @@ enum {
     MOST_TAGS = 1000,         /* tags of a cue: one for each coloured letter is common */
     MOST_OPEN =
         64, /* tags that are open at once: each end tag looks for its start tag among them */
-    NAME_BYTES = 16, /* of a tag */
+    NAME_BYTES = 16, /* bytes of a tag's name */
     NAME_SHOWN = 32, /* bytes of a speaker's name */
     MOST_PARTS = 8,  /* cues of a sentence */
     MANY_WORDS = 5,  /* a cue with this many words and without a mark at its end is not a title, if
@@ -33,7 +33,7 @@ struct cue {
 struct cue_reader {
     const char *end;
     struct line line; /* the last one that was read */
-    size_t number;    /* of cues so far */
+    size_t number;    /* number of cues so far */
     bool vtt;
 };
 
@@ -309,7 +309,7 @@ struct subtitles {
     const char *at;     /* the document up to here is in pieces */
     size_t parts;       /* cues of the sentence so far */
     struct bytes last;  /* the text of the last one */
-    struct marks marks; /* of the cue */
+    struct marks marks; /* marks of the current cue */
     struct error *err;
 };
 

@@ -224,24 +224,24 @@ struct transfer {
     const struct download *download;
     CURL *curl;
     char part[PATH_BYTES], validator_path[PATH_BYTES], folder[PATH_BYTES];
-    char validator[VALIDATOR_BYTES]; /* of the content of PATH.part; "": none */
+    char validator[VALIDATOR_BYTES]; /* validator of the content of PATH.part; "": none */
     int file;
     uint64_t at;   /* bytes in PATH.part */
     uint64_t most; /* limit for the bytes in PATH.part */
 
-    /* of the current reply */
+    /* state of the current reply */
     bool begun;       /* the first bytes of its body have been examined */
     bool wanted;      /* its body is part of the file */
     uint64_t passed;  /* bytes of a body that is not part of the file */
     uint64_t total;   /* bytes of the whole file according to the reply; 0: unknown */
     uint64_t headers; /* bytes of headers */
 
-    /* of the chain of redirects */
+    /* state of the chain of redirects */
     bool first;      /* nothing has been redirected yet */
     bool has_origin; /* it began at the private address `origin` */
     struct place origin;
     char address[INET6_ADDRSTRLEN]; /* the private address that was refused; "": none */
-    enum get_status status;         /* of a callback that ended the transfer */
+    enum get_status status;         /* status of the callback that ended the transfer */
     struct error *err;
 };
 

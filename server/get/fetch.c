@@ -47,8 +47,8 @@ struct entry {
 struct fetcher {
     struct fetcher_options options; /* constant */
     bool mozilla, opus;             /* constant */
-    uint64_t
-        most_bytes; /* of the models in the folder; 0: no limit. Only the worker's thread uses it */
+    uint64_t most_bytes; /* limit for the bytes of the models in the folder; 0: no limit. Only the
+                            worker's thread uses it */
     atomic_bool stop;
 
     pthread_mutex_t lock; /* protects everything below */

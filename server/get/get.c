@@ -44,7 +44,7 @@ struct job {
     char key[256]; /* identifies the model: jobs with the same key and folder run one after the
                       other */
     char work[MODEL_PATH_BYTES];  /* INTO/.get, or INTO/.import */
-    struct room room;             /* of the key */
+    struct room room;             /* the key's room */
     char in[MODEL_PATH_BYTES];    /* ROOM/in: the downloaded files */
     char parts[MODEL_PATH_BYTES]; /* ROOM/parts/NAME: the unpacked files */
     char out[MODEL_PATH_BYTES];   /* ROOM/out: the new model folder */

@@ -49,7 +49,7 @@ enum get_event_kind {
 
 struct get_event {
     enum get_event_kind kind;
-    const char *name; /* of the model folder */
+    const char *name; /* the model folder's name */
     const char *text;
     uint64_t bytes, total; /* total 0: not known */
     size_t files, wait_ms;
@@ -62,8 +62,8 @@ struct get_options {
     bool offline,
         preview; /* use only lists and models that are already there; include unreleased models */
     bool update; /* replace another version of the model; otherwise that version stays */
-    const char *name;        /* of the model folder; NULL: its languages, or the source's name */
-    const char *from, *to;   /* languages; NULL: those that the source states */
+    const char *name;      /* the model folder's name; NULL: its languages, or the source's name */
+    const char *from, *to; /* languages; NULL: those that the source states */
     size_t retries, stall_s; /* as in struct download_manner; stall_s 0: 30 */
     uint64_t most_bytes;     /* limit for all files; 0: 8 GiB for files of unknown size */
     bool on_demand; /* the model may be deleted to make room for another; otherwise it stays, even

@@ -46,7 +46,7 @@ struct download_manner {
 
 struct download {
     const char *url;
-    const char *path;   /* of the complete file; its folder exists */
+    const char *path;   /* path of the complete file; its folder exists */
     const char *sha256; /* in hexadecimal digits; NULL: not known */
     uint64_t bytes;     /* 0: not known */
     uint64_t most;      /* limit for the bytes of the file; ignored if `bytes` is known */
@@ -82,7 +82,7 @@ enum get_status download_check_space(const char *folder, uint64_t bytes, struct 
  * the room is released: a lock file that nobody holds was left by a process that was killed. */
 
 struct room {
-    char path[MODEL_PATH_BYTES]; /* of the folder, which need not exist */
+    char path[MODEL_PATH_BYTES]; /* path of the folder, which need not exist */
     char lock_path[MODEL_PATH_BYTES];
     int lock; /* -1: not taken */
 };
@@ -135,10 +135,10 @@ enum record_kind {
 };
 
 struct record_file {
-    const char *name; /* of the unpacked file, without a folder; NULL: the model has no such file */
+    const char *name; /* unpacked file's name, without a folder; NULL: the model has no such file */
     const char *location; /* below the URL of attachments; without a slash at the beginning */
-    const char *sha256;   /* of the downloaded file, in hexadecimal digits */
-    const char *unpacked_sha256; /* of the unpacked file */
+    const char *sha256;   /* checksum of the downloaded file, in hexadecimal digits */
+    const char *unpacked_sha256; /* checksum of the unpacked file, in hexadecimal digits */
     uint64_t bytes, unpacked_bytes;
     bool packed; /* with zstd */
 };
@@ -148,7 +148,7 @@ struct record_model {
     const char *source, *target; /* BCP 47 */
     const char *architecture, *version;
     struct record_file files[RECORD_KINDS];
-    uint64_t bytes, unpacked_bytes; /* of all files */
+    uint64_t bytes, unpacked_bytes; /* sums over all files */
 };
 
 struct records {
@@ -240,7 +240,7 @@ struct plan_file {
 struct plan {
     enum source_kind kind;
     const char *asked; /* the name that gives the same plan again: "mozilla:en-fr" */
-    const char *name;  /* of the model folder */
+    const char *name;  /* the model folder's name */
     const char *source, *target;
     const char *version, *licence, *attribution;
     const char *detail; /* the architecture, or the file */

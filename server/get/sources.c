@@ -109,7 +109,7 @@ static const char *mirrored(const struct source_options *options, const char *ur
 /* A list of a source, or a page that serves as one. */
 struct list {
     struct room room; /* in which it was downloaded; lock -1: it was read from where it is kept */
-    const char *path; /* of its file in the room */
+    const char *path; /* path of the list's file in the room */
     const char *kept; /* the path at which the last good one is kept */
     char *text;       /* [length], in the arena */
     size_t length;

@@ -70,7 +70,7 @@ static size_t unescape(void *closure, struct MHD_Connection *connection, char *t
 struct peer {
     struct timed timed;
     const struct gate *gate;
-    struct line line; /* of the current request */
+    struct line line; /* first line of the current request */
 };
 
 /* Returns NULL if memory ran out when the connection was opened; it then has no time limit. */

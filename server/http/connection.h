@@ -15,7 +15,7 @@ struct MHD_OptionItem;
 enum {
     CONNECTION_OPTIONS = 8,
     CONNECTION_IDLE_S = 60,
-    CONNECTION_ARGUMENTS = 100 /* of a query string */
+    CONNECTION_ARGUMENTS = 100 /* the most arguments of a query string */
 };
 enum { CONNECTION_MEMORY = 40 * 1024 /* bytes that a connection takes without its request */ };
 

@@ -43,7 +43,7 @@ struct timed {
     int fd;
     struct crowd *crowd;
     uint64_t client;    /* whose connection it is; 0: a proxy's, which stands for many clients */
-    int64_t timeout_us; /* of its stage; INT64_MAX: no limit */
+    int64_t timeout_us; /* time limit of the connection's stage; INT64_MAX: no limit */
 
     /* private */
     bool silent;      /* the head of its first request, or of one that has begun, is not complete */

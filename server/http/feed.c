@@ -19,7 +19,7 @@ enum fetched { NOT_FETCHED, FETCHED, TO_FETCH };
 
 struct feed {
     struct MHD_Connection *connection;
-    struct timed *timed; /* of the connection; NULL: its time is not limited */
+    struct timed *timed; /* the connection as the cutoff knows it; NULL: its time is not limited */
     struct request
         *request; /* memory of the exchange, so that it can be cancelled after it was freed */
     struct feed_options options;
@@ -30,7 +30,7 @@ struct feed {
     struct event_stream events;
     size_t sent; /* bytes of the current event */
     enum fetched fetched;
-    int result; /* of event_stream_next, for the event that the chore wrote */
+    int result; /* result of event_stream_next for the event that the chore wrote */
 
     /* written by the thread that took the feed; constant after the end */
     char *rest; /* [rest_length] events that are not sent yet */

@@ -10,7 +10,7 @@ struct MHD_Connection;
 enum { FORM_MOST_FIELDS = 256, FORM_MOST_BOUNDARY = 70 /* RFC 2046, 5.1.1 */ };
 
 struct form_fields {
-    struct arena *arena; /* of all names and values */
+    struct arena *arena; /* the arena of all names and values */
     struct api_field all[FORM_MOST_FIELDS];
     size_t count;
 };

@@ -18,7 +18,7 @@ struct http;
 struct listeners_options {
     const struct name_list *listen, *admin_listen; /* addresses; those for administrators */
     const char *standard; /* the address if listen is empty and systemd passed no socket */
-    size_t socket_mode;   /* of Unix sockets */
+    size_t socket_mode;   /* permissions of Unix sockets */
 };
 
 struct http_options {
@@ -117,7 +117,7 @@ struct http_listeners;
 struct http_callbacks {
     MHD_AccessHandlerCallback handle;
     MHD_RequestCompletedCallback completed;
-    void *closure; /* of both callbacks */
+    void *closure; /* argument of both callbacks */
     struct connections
         *connections; /* divided among the sockets of each kind; outlives the listeners */
 };

@@ -9,7 +9,7 @@
 enum {
     LOOKED_AT = 4096, /* bytes in which zeros show UTF-16, or HTML states its encoding */
     CHUNK = 16 * 1024,
-    CHUNK_STEPS = 32, /* of a budget, for a chunk */
+    CHUNK_STEPS = 32, /* steps of the budget for a chunk */
     PIVOT = 1024
 };
 

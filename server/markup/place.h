@@ -10,11 +10,11 @@ struct place_node {
     size_t parent;
     size_t first, end;  /* words of the translation */
     size_t begin, past; /* bytes of the translation; equal if the node is a point between words */
-    bool unit, part, last;          /* last: nothing follows in the element around it */
-    bool space_before, space_after; /* there is white space beside it in the source */
-    bool word_before, word_after;   /* there is a letter or a digit beside it */
-    bool inner_head, inner_tail,
-        outer_tail; /* of an element: white space is at either end of its content, or follows it */
+    bool unit, part, last;                   /* last: nothing follows in the element around it */
+    bool space_before, space_after;          /* there is white space beside it in the source */
+    bool word_before, word_after;            /* there is a letter or a digit beside it */
+    bool inner_head, inner_tail, outer_tail; /* white space is at either end of the element's
+                                                content, or follows the element */
 
     /* only place.c uses these */
     struct span source; /* bytes of the segment's text, without white space at either end */

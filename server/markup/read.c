@@ -160,7 +160,7 @@ struct reader {
     char *pack; /* [pack_left] for bytes of pieces: in the arena each piece would begin a cache line
                  */
     size_t pack_left;
-    struct bytes_buffer markup; /* of the piece that is being made */
+    struct bytes_buffer markup; /* markup of the piece that is being made */
     struct bytes_buffer text;   /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */

@@ -20,7 +20,7 @@ struct writing {
     struct arena *scratch;              /* for one segment */
     bool as_it_was;                     /* no value in a tag is rewritten */
     struct markup_trace *trace;         /* NULL: not wanted */
-    struct markup_place *const *places; /* of the translations' bytes; NULL: not wanted */
+    struct markup_place *const *places; /* places of the translations' bytes; NULL: not wanted */
 };
 
 static void trace_piece(const struct writing *writing, size_t piece) {
@@ -110,7 +110,7 @@ struct scribe {
     size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
     size_t after_unit; /* the end of the last unit in the output; 0: none */
     enum piece_notation notation;
-    struct markup_place *places; /* of the translation's bytes; NULL: not wanted */
+    struct markup_place *places; /* places of the translation's bytes; NULL: not wanted */
 };
 
 /* Notes that bytes [begin,end) of the translation stand from `at` to the end of the output. */

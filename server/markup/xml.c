@@ -13,7 +13,7 @@ enum {
     CHECKED_BYTES = 16 * 1024 /* at once */,
     FOUND_BYTES = 64 * 1024,
     FOUND_STEPS = 16,
-    STEP_BYTES = 64 /* of a token */
+    STEP_BYTES = 64 /* bytes of a token for each step of the budget */
 };
 /* These limits keep the time for one tag far below a turn of the budget. Values have no limit,
  * since they may hold pictures and are searched by memchr. */
@@ -56,7 +56,7 @@ static const char *tag_end(const char *at, const char *end, size_t most, bool *l
 /* Returns the end of a document type declaration, past its '>', or NULL if it has no end; its
  * values and inner declarations may contain '>', too. at: after "<!DOCTYPE". */
 static const char *doctype_end(const char *at, const char *end) {
-    bool inside = false; /* of the brackets */
+    bool inside = false; /* `at` is within the brackets */
     while (at < end && (inside || *at != '>')) {
         bool comment = bytes_begin(at, end, "<!--"), quote = *at == '"' || *at == '\'';
         const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)

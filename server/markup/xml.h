@@ -20,7 +20,7 @@ enum xml_kind {
 struct xml_token {
     enum xml_kind kind;
     const char *begin, *end; /* in the document */
-    struct bytes name;       /* of a tag, with its prefix */
+    struct bytes name;       /* a tag's name, with its prefix */
 };
 
 struct xml_scan {

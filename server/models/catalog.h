@@ -250,10 +250,10 @@ int catalog_evict(struct catalog *catalog, const char *folder, struct error *err
 /* A wait for a model; in its owner's memory, which may be freed as soon as finish is called. */
 struct model_wait {
     struct served_model *model;
-    int64_t deadline_us; /* of clock_us */
-    int64_t room_us;   /* of clock_us: the wait ends with an error if there is no room for the model
-                          by then */
-    size_t held_bytes; /* of models that the owner has, and keeps while it waits */
+    int64_t deadline_us; /* time of the deadline, by clock_us */
+    int64_t room_us; /* time, by clock_us, at which the wait ends with an error if there is no room
+                        for the model */
+    size_t held_bytes;            /* bytes of models that the owner has, and keeps while it waits */
     const atomic_bool *cancelled; /* NULL: it cannot be cancelled */
     void (*finish)(struct model_wait *wait);
     void *owner;

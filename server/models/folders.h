@@ -107,7 +107,7 @@ struct installed {
     const char *name; /* the folder's last component */
     char source[32], target[32];
     struct model_origin origin;
-    uint64_t bytes;    /* of all its files */
+    uint64_t bytes;    /* size of all its files together */
     bool on_demand;    /* a request had it downloaded: it may be deleted to make room for another */
     int64_t marked_us; /* if so, the time of its mark, since 1970 */
 };

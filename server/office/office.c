@@ -20,9 +20,9 @@ enum {
 
 /* Parts of an archive that are read alike. */
 struct part_rule {
-    const char *folder; /* "word/"; NULL: any folder */
-    const char *begin,
-        *ends; /* of the name in the folder; ends: any of several, separated by spaces */
+    const char *folder;       /* "word/"; NULL: any folder */
+    const char *begin, *ends; /* beginning and end of the name in the folder; ends: any of several,
+                                 separated by spaces */
     const struct grammar *grammar;
     bool text; /* holds paragraphs; otherwise only the language is written */
 };
@@ -239,8 +239,8 @@ struct archive {
     size_t part_count;
     struct columns columns;
     struct piece_builder *builder;  /* reading; otherwise NULL */
-    struct walk_changes *found;     /* [zip.count] of the members that were read */
-    size_t tokens;                  /* of their paragraphs */
+    struct walk_changes *found;     /* [zip.count] changes of the members that were read */
+    size_t tokens;                  /* tokens of these members' paragraphs */
     struct markup_writing *writing; /* writing; otherwise NULL */
     struct office_changes *changes;
     struct arena *arena;
@@ -507,7 +507,7 @@ static int open_archive(struct archive *archive, const struct office_document *d
                                               {"", "content", ".xml", NULL, false}};
     const struct office_family *family = document->family;
     struct columns *columns = &archive->columns;
-    uint64_t bytes = 0;      /* of the parts with a rule, unpacked */
+    uint64_t bytes = 0;      /* bytes of the parts with a rule, unpacked */
     bool right_main = false; /* a member is the main part of the family */
     *archive =
         (struct archive){.document = document, .arena = arena, .changes = changes, .err = err};

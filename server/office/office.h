@@ -14,14 +14,14 @@ extern const struct office_family office_docx, office_pptx, office_xlsx, office_
 
 enum {
     OFFICE_MOST_PIECES = 1 << 19,
-    OFFICE_MOST_TOKENS = 1 << 20,  /* of all paragraphs, which stay in memory */
-    OFFICE_MOST_BYTES = 256 << 20, /* of parts with text, unpacked, together */
+    OFFICE_MOST_TOKENS = 1 << 20,  /* tokens of all paragraphs, which stay in memory */
+    OFFICE_MOST_BYTES = 256 << 20, /* bytes of all parts with text together, unpacked */
 };
 
 struct office_document {
     const struct office_family *family;
     struct bytes bytes;
-    const char *language; /* of the translation, a BCP 47 code */
+    const char *language; /* language of the translation, a BCP 47 code */
     bool bilingual;       /* each translation stands below its source */
 };
 
@@ -62,9 +62,9 @@ char *office_write(const struct markup *markup, const struct markup_translation 
 enum {
     ZIP_MOST_MEMBERS = 10000,
     ZIP_MOST_NAME = 1024,         /* bytes of a name */
-    ZIP_MOST_BYTES = 128 << 20,   /* of a member that is unpacked */
-    ZIP_MOST_RATIO = 250,         /* of such a member to its stored size, */
-    ZIP_FREE_BYTES = 1024 * 1024, /* beyond so many bytes */
+    ZIP_MOST_BYTES = 128 << 20,   /* bytes of a member that is unpacked */
+    ZIP_MOST_RATIO = 250,         /* a member's ratio to its stored size, beyond ZIP_FREE_BYTES */
+    ZIP_FREE_BYTES = 1024 * 1024, /* bytes of a member that may have any ratio */
     ZIP_SHOWN = 60                /* bytes of a name in a message */
 };
 
@@ -156,7 +156,7 @@ struct space_row {
 
 /* Values of attributes that state the language of the text. */
 struct language_row {
-    const char *names; /* of elements; NULL: every element */
+    const char *names; /* names of elements; NULL: every element */
     const char *attribute;
     enum language_part {
         LANGUAGE_WHOLE,   /* "pt-BR" */
@@ -215,35 +215,35 @@ enum inline_kind {
 
 struct inline_token {
     uint8_t kind;
-    uint8_t role;    /* of ranges, fields, ROLE_ALONE and ROLE_SPACE, and of breaks that a copy has,
-                        too; otherwise ROLE_NONE */
+    uint8_t role;    /* enum role of ranges, fields, ROLE_ALONE and ROLE_SPACE, and of breaks that a
+                        copy has, too; otherwise ROLE_NONE */
     bool in_run;     /* it is written in a run */
     bool in_text;    /* it is layout in a text, and written there */
     bool grouped;    /* it is written with the token that its group begins with */
     uint32_t format; /* the number of one of the paragraph's formats */
     uint32_t begin, end; /* bytes of the part */
     uint32_t pair, last;
-    struct bytes text; /* of INLINE_TEXT and INLINE_WORD, without references */
-    struct bytes key;  /* of ranges; of a field: "begin", "separate", "end"; of other INLINE_OPEN:
-                          the element without prefix */
+    struct bytes text; /* text of an INLINE_TEXT or INLINE_WORD, without references */
+    struct bytes key;  /* key of a range; for a field "begin", "separate" or "end"; for another
+                          INLINE_OPEN the element without prefix */
 };
 
 /* The format of a run: an element that is written before the run's text. */
 struct inline_format {
     bool bare;        /* the text stands in no run */
     struct bytes raw; /* the format as it is written; "": none */
-    size_t length;    /* of all texts that have it, once the paragraph is settled */
+    size_t length;    /* bytes of all texts that have the format, once the paragraph is settled */
 };
 
 struct paragraph {
     struct paragraph *outer; /* the paragraph that contains this one, in a text box for example */
     const struct grammar *grammar;
     const char *part;            /* its tokens' bytes count from here */
-    struct bytes name;           /* of the element, with its prefix */
+    struct bytes name;           /* the element's name, with its prefix */
     uint32_t begin, end;         /* its content, without its properties: bytes of the part */
     struct inline_token *tokens; /* [count] */
     size_t count, room;
-    size_t text_bytes;             /* of its texts together */
+    size_t text_bytes;             /* bytes of the paragraph's texts together */
     struct inline_format *formats; /* [format_count] */
     size_t format_count, format_room;
     struct bytes run, text; /* names of the elements of runs and texts, with their prefixes */
@@ -316,13 +316,13 @@ struct walk_changes {
 struct walk_part {
     struct bytes bytes; /* unpacked */
     const struct grammar *grammar;
-    const char *language; /* of the translation, a BCP 47 code, which outlives the changes */
+    const char *language; /* language of the translation, a BCP 47 code; outlives the changes */
     /* True for a paragraph that stays unchanged, because formulas refer to it by its words. */
     bool (*keeps)(const void *owner, const struct paragraph *paragraph);
     const void *owner;
     struct piece_builder
         *builder;        /* it gets the pieces of paragraphs; NULL: only languages are looked for */
-    struct arena *arena; /* of the changes */
+    struct arena *arena; /* the arena of the changes */
     size_t *tokens;      /* the tokens of all paragraphs so far */
 };
 

@@ -7,7 +7,7 @@
 
 enum {
     MOST_PAIRS = 128,    /* open at once */
-    NOTE_MARK_BYTES = 12 /* of the mark of a footnote */
+    NOTE_MARK_BYTES = 12 /* bytes of a footnote's mark */
 };
 
 /* ---- tokens and formats ---- */
@@ -392,7 +392,7 @@ struct writing {
     uint32_t stack[MARKUP_MAX_DEPTH]; /* [depth] formats */
     size_t depth;
     bool run_open, text_open;
-    uint32_t format; /* of the run that is open */
+    uint32_t format; /* number of the open run's format */
 };
 
 static void put_tag(const struct writing *writing, const char *mark, struct bytes name,

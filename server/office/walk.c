@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 enum {
-    NAME_BYTES = 64, /* of a canonical name; longer ones have no role */
+    NAME_BYTES = 64, /* bytes of a canonical name; longer ones have no role */
     MOST_PREFIXES = 32,
     MOST_PARAGRAPHS = 16, /* nested paragraphs; deeper ones are not translated */
-    WORD_BYTES = 32,      /* of the text that represents a unit in its sentence */
+    WORD_BYTES = 32,      /* bytes of the text that represents a unit in its sentence */
     SPACES_OF_BREAK =
         3, /* so many spaces in a row are a column or an indentation, and separate texts */
     /* limits of a paragraph, so that it is settled within one turn; real paragraphs are shorter */
@@ -35,7 +35,7 @@ struct state {
     size_t run, text, skip; /* depths of these elements; 0: there is none */
     enum role skipped;      /* the role of the element at that depth */
     const char *wrap, *close;
-    uint32_t format; /* of the run */
+    uint32_t format; /* number of the run's format */
     bool formatted;  /* the run has one */
 };
 

@@ -9,11 +9,11 @@ enum {
     LOCAL_BYTES = 30,
     CENTRAL_BYTES = 46,
     END_BYTES = 22,
-    LOCATOR_BYTES = 20, /* of the end record of ZIP64 */
+    LOCATOR_BYTES = 20, /* bytes of the locator of ZIP64's end record */
     END64_BYTES = 56,
     DESCRIPTOR_BYTES = 24, /* the longest: a signature, a checksum, two sizes of 8 bytes */
     COMMENT_BYTES = 65535,
-    CHUNK = 16 * 1024, /* of data that is packed or unpacked between two checks of the budget */
+    CHUNK = 16 * 1024, /* bytes that are packed or unpacked between two checks of the budget */
     CHUNK_STEPS = 128, /* steps of such a chunk: about half a millisecond of compression */
     METHOD_STORED = 0,
     METHOD_DEFLATE = 8,

@@ -10,9 +10,9 @@ static const float WORD_PRIOR = 0.001f, JUMP_PRIOR = 0.5f;
 static const float FERTILITY_PRIOR =
     4; /* occurrences of each word, with fertilities as they are on average */
 static const float NO_LINK_ODDS =
-    0.25f;                      /* of no link against a link, before any word is looked at */
-static const float TENSION = 4; /* of the START towards the diagonal, as in Dyer et al. 2013 */
-static const float START_NO_LINK = 0.1f; /* of no link against all links */
+    0.25f;                      /* odds of no link against a link, before any word is looked at */
+static const float TENSION = 4; /* pull of the START towards the diagonal, as in Dyer et al. 2013 */
+static const float START_NO_LINK = 0.1f; /* odds of no link against all links in the START */
 
 /* One pair while its links are drawn. Places count from 0; the place before the first source word
  * is -1, the one after the last is `sources`. */

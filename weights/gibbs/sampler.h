@@ -20,7 +20,7 @@ enum stage { STAGE_START, STAGE_WORDS, STAGE_JUMPS, STAGE_FERTILITY };
 enum { FERTILITIES = 8, JUMP_REACH = CORPUS_LONGEST + 1, NO_LINK = UINT8_MAX };
 
 struct sampler {
-    const struct side *source, *target; /* of a corpus of so many pairs, the caller's */
+    const struct side *source, *target; /* sides of a corpus of `pairs` pairs, the caller's */
     size_t pairs;
     struct counts
         words;        /* (source word, target word): links between them; source word 0: no link */
