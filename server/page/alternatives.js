@@ -1,11 +1,11 @@
-/* The five best tokens of a step, in a popover. */
+/* Popover with the five best tokens of a decoding step. */
 import { button, el, number, percent } from "./dom.js";
 import { END } from "./sentence.js";
 import { t } from "./say.js";
 
 const GAP = 8, EDGE = 16; /* px to the button, and to the window's edges */
 
-/* Below the button, or above it where there is more room; never over it. */
+/* Place the popover below the button, or above it if it only fits there. */
 function place(box, button) {
   const at = button.getBoundingClientRect(), mine = box.getBoundingClientRect(),
     below = innerHeight - at.bottom - mine.height - GAP >= 0;
@@ -15,7 +15,7 @@ function place(box, button) {
     `${below || at.top < mine.height + EDGE ? Math.min(at.bottom + GAP, innerHeight - mine.height - GAP) : at.top - mine.height - GAP}px`;
 }
 
-/* box: the popover; opener: the button that opens it; choose(token). */
+/* box: the popover; opener: the button that opens it; choose(token): called with the chosen token. */
 export function alternatives(box, s, i, opener, choose) {
   box.replaceChildren(el("p", { class: "title" }, t("Instead of "), el("b", { dir: "auto" }, s.tokens[i])),
     el("ul", {}, s.top_k[i]
@@ -30,8 +30,8 @@ export function alternatives(box, s, i, opener, choose) {
   box.showPopover();
   place(box, opener);
   box.querySelector("button:not(:disabled)")?.focus();
-  /* Within a shadow tree the browser itself does not give the focus back; and toggle comes too late for who types
-   * on. */
+  /* In a shadow tree the browser does not restore the focus by itself, and `toggle` fires too late for a user who keeps
+   * typing. */
   box.onbeforetoggle = (event) => {
     if (event.newState === "closed" && box.contains(box.getRootNode().activeElement))
       (opener.isConnected ? opener : box.getRootNode().host).focus();

@@ -1,26 +1,26 @@
-/* Requests of the page to the daemon. */
+/* Requests from the page to the daemon. */
 import { AligndError as ApiError, Client } from "./client.js";
 
 export { ApiError };
 
-/* What a model without attention does not have. */
+/* Fields that a model without attention cannot provide. */
 const ATTENDED = ["attention", "soft_alignment", "alignment", "words"];
 const INCLUDE = ["tokens", "log_probs", ...ATTENDED, "offsets", "entropy", "top_k", "eos"];
 
-/* The key of a server that asks for one, as long as the tab is open. */
+/* The server's API key, kept for as long as the tab is open. */
 let key = "";
 try { key = sessionStorage.getItem("key") ?? ""; } catch { /* storage is forbidden */ }
 export const hasKey = () => key !== "";
 export function useKey(given) {
   key = given;
-  try { sessionStorage.setItem("key", key); } catch { /* it is asked for again after a reload */ }
+  try { sessionStorage.setItem("key", key); } catch { /* the user is asked again after a reload */ }
 }
 
-/* at: {server: its address, otherwise the page's own; key: otherwise the tab's; signal}. The page itself says when a
- * server is busy. */
+/* at: {server: its address, by default the page's own; key: by default the tab's, for the page's own server only;
+ * signal}. No retries: the page itself says when a server is busy. */
 const client = ({ server = "", key: own } = {}) => new Client(server, { key: own ?? (server ? "" : key), retries: 0 });
 
-/* Models, by server and name, that estimate how good their words are. */
+/* Models with quality estimation, by server and name. */
 const estimating = new Set(), nameAt = (at, name) => `${at?.server ?? ""} ${name}`;
 
 export async function models(at) {
@@ -36,42 +36,43 @@ async function stream(path, body, onText, at) {
     else if (name === "result") return data;
   }
 }
-/* onText: streams; gets the text so far. at: as of client(). */
+/* onText: if given, stream, and call it with the text so far. at: see client(). */
 export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at)
   : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
-/* The most characters of a text (0: unknown), and extensions of files. */
+/* [character limit of a text (0: unknown), supported file extensions]. */
 export const settings = () => client().json("/frontend/settings")
   .then(({ charLimit, supportedFilesFormat: files = [] }) => [Math.max(0, charLimit) || 0, files], () => [0, []]);
-/* The languages that a text may be in, the likeliest first. */
+/* Candidate languages of a text, most likely first. */
 export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at))
   .map(({ language }) => language);
-/* The events of a file that is translated: [name, data], "result" last. */
+/* Events of a file's translation: [name, data], ending with "result". */
 export function translateFile(file, fields, at) {
   const body = new FormData();
   body.set("file", file);
   for (const [name, value] of Object.entries(fields)) body.set(name, value);
   return client().stream("/documents", body, at);
 }
-/* Names of the glossaries that there are for a pair of languages. */
+/* All glossaries of the server; none if it cannot list them. */
 export const glossaries = () => client().json("/v2/glossaries").then(({ glossaries: list }) => list, () => []);
 
-/* How a request names a model, or a pair (task.js). */
+/* Request fields that name a model or a language pair (task.js). */
 export const named = ({ name, pair, source, target }) => (pair ? { source, target } : { model: name });
-/* Either answers alike; what a pair is asked with shows in the address of /translate. */
+/* Both endpoints give the same answer. Requests for a pair go to /translate, so that their URL says what they do. */
 export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 
-/* The fields of a search. whole: of the text as one sentence. */
+/* Search parameters of a request. whole: decode the text as one sentence. */
 export const search = (model, { strategy, beam, seed, whole, glossary }) =>
   ({ ...named(model), strategy, ...(glossary && ["beam", "greedy"].includes(strategy) && { glossary }),
   ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }),
   ...(strategy === "sample" && seed !== undefined && { seed }) });
 
-/* The `include` of a request for a sentence: everything that views draw. */
+/* The `include` list of a request: everything that the views draw, and `more`. */
 const included = (model, more = [], at) => [...INCLUDE, ...more,
   ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];
-/* The reply to a POST that includes all that. A model without attention is asked again without. */
+/* POST with the full `include` list. If the model rejects it for lack of attention, repeat the request without those
+ * fields. */
 export async function askAll(path, body, { onText, include, ...at } = {}) {
   const full = { ...body, include: included(body.model, include, at) };
   try {
@@ -83,7 +84,7 @@ export async function askAll(path, body, { onText, include, ...at } = {}) {
   }
 }
 
-/* The sentences of one text. onText: streams; gets the text so far. at: as of send(). */
+/* Decode one text. how: `onText` of ask(), more fields to `include`, and the fields of `at` of client(). */
 export async function decode(body, { path = pathOf(body), ...how } = {}) {
   const reply = await askAll(path, body, how);
   const answer = (reply.translations ?? reply.results)[0];
@@ -91,7 +92,7 @@ export async function decode(body, { path = pathOf(body), ...how } = {}) {
     between: answer.pivot_text, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
 }
 
-/* How likely the model takes one result to be for each of the texts: log-probabilities. */
+/* Log-probability of the same translation for each of the texts. */
 export async function score(model, texts, translation) {
   const reply = await ask("/attention", { model, text: texts, translation: texts.map(() => translation),
     include: ["eos"] });

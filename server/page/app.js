@@ -1,4 +1,4 @@
-/* The page's state and its parts. */
+/* State of the page, and the code that connects its parts. */
 import { button, copy, el, find, group, note, toggle } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
@@ -45,8 +45,8 @@ const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePa
   export: ["Export", lazy("./export.js", "exportPanel")] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
-  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", threshold: 0 }, /* and what readLink() adds */
-  /* Languages that nothing here translates. */
+  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", threshold: 0 }, /* plus what readLink() sets */
+  /* wanted: a language pair that no model here translates. */
   models: [], languages: [], limit: 0, answer: null, questions: null, view: find("view"), wanted: null,
   base() { return this.answer?.sentences[this.state.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
@@ -54,11 +54,11 @@ const app = {
   task() { return task(this.model()); },
   how() { return { words: this.state.words, eos: this.state.eos, look: this.state.look }; },
   search() { return api.search(this.model(), this.state); },
-  /* Whether questions can be asked of the answer. */
+  /* Whether follow-up questions are possible: not for a pair, which two models translate in turn. */
   asks() { return !this.model()?.pair; },
   set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
   remember(step = true) { writeLink(this.state, step); },
-  /* The languages of a file, whose own is detected where that is what is chosen. */
+  /* Languages for a file; the source is "auto" if detection is selected. */
   pair() { const { source, target } = chosen(); return { source: app.state.auto ? "auto" : source, target }; },
   show, showPanel, start, link: () => location.href,
 };
@@ -74,14 +74,14 @@ function showHistory() {
 
 /* ---- the form ---- */
 
-/* The languages that are chosen. */
+/* The selected language pair, whether or not a model translates it. */
 const chosen = () => app.wanted ?? { source: app.model()?.source, target: app.model()?.target };
 function fillForm() {
   if (find("text").value !== app.state.text) { find("text").value = app.state.text; boxes.typed(); }
   boxes.counted(app.limit);
   fillChoices();
 }
-/* All but the text, into which more may have been typed. */
+/* Fill in everything except the text box, where the user may have kept typing. */
 function fillChoices() {
   const { state } = app, model = app.model();
   find("model").value = state.model;
@@ -114,7 +114,7 @@ function readForm() {
   Object.assign(app.state, { ...fresh(), text: find("text").value, strategy: find("strategy").value,
     beam: width(find("beam").value), glossary: find("glossary").value });
 }
-/* Other languages, with the text that is there or another one. */
+/* Switch languages, keeping the current text unless another one is given. */
 function translateInto(source, target, text = find("text").value) {
   const model = target.startsWith("model:") ? app.models.find(({ name }) => name === target.slice(6))
     : modelFor(app.models, source, target);
@@ -130,12 +130,12 @@ function start(changes) {
   return run(true, Object.keys(changes).length > 0);
 }
 
-/* ---- asking the daemon ---- */
+/* ---- requests to the daemon ---- */
 
 let running = null, typing = 0;
-const answered = new Map(), KEPT = 200; /* pieces of long texts, which are typed into */
+const answered = new Map(), KEPT = 200; /* cached replies to pieces of long texts; the most that are kept */
 
-/* The model for the language that the text is in. */
+/* Detect the language of the text, and select the model for it. */
 async function detect(signal) {
   const { target } = chosen(), codes = await api.detect(app.state.text, { signal }),
     reach = app.languages.filter(({ targets }) => targets.includes(target)).map(({ code }) => code);
@@ -154,14 +154,14 @@ async function pieceOf(text, many, options) {
   answered.set(key, answer);
   return answer;
 }
-/* keep: in the history of texts; step: it is one that Back takes back. */
+/* keep: add the text to the list of past texts; step: add an entry to the browser's history. */
 async function run(keep, step = keep) {
-  clearTimeout(typing); /* what is asked now has been typed by now */
+  clearTimeout(typing); /* this request already covers what was typed */
   running?.abort();
   app.questions.cancel();
   const { text, asked, own } = app.state;
   find("text-error").hidden = true;
-  /* So that questions and the link throw the same dice. */
+  /* Fix the seed, so that questions and the shared link sample the same translation. */
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32);
   const some = text.trim(),
     mine = (running = Object.assign(new AbortController(), { question: some && asks(app.state), keep })),
@@ -207,14 +207,14 @@ async function run(keep, step = keep) {
     if (running === mine) busy(false);
   }
 }
-/* An answer, or so much of it as is there. The sentence at hand is drawn when it comes. */
+/* Show an answer, or the part of it that has arrived. The active sentence is drawn as soon as it is there. */
 function arrive(answer, { asked, own, first, keep }) {
   const { state } = app;
   if (answer.done) state.active = Math.max(0, Math.min(state.active, answer.sentences.length - 1));
   if (answer.done && keep) { remember(state); showHistory(); }
   const there = app.answer && !first && app.answer.sentences[state.active];
   if (first) {
-    Object.assign(state, { asked, own }); /* meanwhile others may have been asked of the sentences before */
+    Object.assign(state, { asked, own }); /* questions about the previous answer may have changed these */
     return take(answer);
   }
   app.answer = answer;
@@ -234,7 +234,7 @@ function busy(on) {
   find("result").classList.toggle("busy", on);
   find("result").setAttribute("aria-busy", on);
 }
-/* The answer to what is in the box; null: there is none. */
+/* Show the answer to the current text; null: there is none. */
 function take(answer) {
   app.answer = answer;
   app.questions.reset();
@@ -242,7 +242,7 @@ function take(answer) {
   showLanguage();
   show();
 }
-/* In place of the translation. */
+/* Show nodes instead of the translation; without nodes, show the translation again. */
 function instead(...nodes) {
   find("result").hidden = nodes.length > 0;
   if (nodes.length) find("take").hidden = true;
@@ -290,14 +290,14 @@ function showPanel() {
     && document.activeElement.id;
   find("detail").hidden = !sentence;
   panel.setAttribute("aria-labelledby", `tab-${app.state.view}`);
-  panel.dataset.width = innerWidth; /* what it was drawn for */
+  panel.dataset.width = innerWidth; /* the width that it was drawn for */
   panel.replaceChildren();
   if (sentence) PANELS[app.state.view][1](panel, app);
   if (focused) find(focused)?.focus({ preventScroll: true });
 }
 
 const foreign = () => app.answer?.warnings.find(({ code }) => code === "language");
-/* The text is in another language than the model reads: says so, and offers a model that reads it. */
+/* If the text is not in the language that the model reads, say so, and offer a model that reads it. */
 function showLanguage() {
   const warning = foreign(), place = find("language");
   place.hidden = !warning;
@@ -331,7 +331,7 @@ function showBoxes() {
   }
   boxes.draw(whole, [code(codes.source), code(codes.target)], app.limit);
 }
-/* Of several sentences, which one is below. */
+/* Navigation between the sentences of an answer. */
 function showWhich() {
   const { answer, state } = app, many = answer?.sentences.length ?? 0, place = find("which"), step = (by, says, id) =>
     button(says, () => choose(state.active + by, -1, true), { id, disabled: !answer?.sentences[state.active + by] });
@@ -342,7 +342,7 @@ function showWhich() {
   if (focused) find(focused)?.focus();
 }
 let shown = -1, drawn = null;
-/* Sentence k in threads. */
+/* Show sentence k with its threads. */
 function showReading(k = app.state.active) {
   const { view, state, answer } = app, s = k === state.active ? app.sentence() : answer?.sentences[k];
   find("reading").hidden = view.hidden = !s;
@@ -354,7 +354,7 @@ function showReading(k = app.state.active) {
   view.setAttribute("units", state.words ? "words" : "tokens");
   view.toggleAttribute("eos", state.eos);
 }
-/* Pointing at a word of the translation shows its sentence, until another is chosen. */
+/* Pointing at a word of the translation shows its sentence; afterwards the active sentence comes back. */
 let peeking = 0;
 function peek(k, i) {
   cancelAnimationFrame(peeking);
@@ -365,7 +365,7 @@ function peek(k, i) {
     app.view.point(k < 0 ? -1 : i);
   });
 }
-/* A word of sentence k is chosen, or the sentence. */
+/* Choose word i of sentence k, or only the sentence if i < 0. */
 function choose(k, i) {
   if (k !== app.state.active) {
     Object.assign(app.state, { ...fresh(), seed: app.state.seed, active: k });
@@ -383,10 +383,10 @@ app.view.addEventListener("alternative", (event) => {
   app.questions.choose(event.detail.step, event.detail.token);
 });
 
-/* What is shown, in words: a model without an alignment head has nothing but its attention. */
+/* Explanations of what is shown. A model without an alignment head has only its attention. */
 const SHOWS = { alignment: "Alignment: which source words each word was made from.",
   attention: "Attention: what the decoder looked at before it chose each word." };
-/* What the first of two models made of the text, which the second one read. */
+/* Intermediate text of a translation by way of a pivot language. */
 function through({ pivot, between }) {
   const code = app.models.find(({ name }) => name === pivot[1])?.source;
   return el("p", { class: "note", id: "through" }, t("By way of {0}: ", languageName(code)),
@@ -415,18 +415,18 @@ function show() {
   showTabs();
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
-/* Before the models are known, what is typed waits for them. */
+/* Submit the form. Until the models are known this does nothing; begin() then takes what was typed. */
 function submit(keep) {
   if (!app.models.length) return;
   clearTimeout(typing);
   readForm();
-  if (running?.question !== asks(app.state)) return run(keep); /* else it is being asked already */
+  if (running?.question !== asks(app.state)) return run(keep); /* else the same request is in flight */
   running.keep ||= keep;
   writeLink(app.state, keep);
 }
-/* Something is done with the translation: the text is one to come back to. */
+/* The user has done something with the translation, so the text goes into the list of past texts. */
 function worthKeeping() {
   if (!app.answer?.done) return;
   remember(app.state);
@@ -454,7 +454,8 @@ find("to").addEventListener("change", ({ target }) => {
   const { source, target: before } = chosen();
   translateInto(source === target.value ? before : source, target.value);
 });
-/* The translation goes to the other side, unless something else has been typed. */
+/* Swap the languages. The translation becomes the source text, unless the text has changed since, or was not in the
+ * selected language. */
 find("swap").addEventListener("click", () => {
   const { source, target } = chosen(), { answer } = app, text = find("text").value;
   worthKeeping();
@@ -483,7 +484,7 @@ find("history").querySelector(".quiet").addEventListener("click", () => {
   showHistory();
   find("text").focus();
 });
-/* A link, or Back: what has been translated already is not asked for again. */
+/* A link was opened, or Back was pressed. Do not repeat the request for a translation that is already there. */
 addEventListener("hashchange", async () => {
   const before = asks(app.state), questions = () => JSON.stringify([app.state.asked, app.state.active, app.state.own]),
     was = questions();
@@ -501,7 +502,7 @@ addEventListener("keydown", (event) => {
 });
 let resizing = 0, wide = innerWidth;
 addEventListener("resize", () => {
-  if (innerWidth === wide) return; /* a keyboard on a phone */
+  if (innerWidth === wide) return; /* only the height changed: a phone's keyboard */
   wide = innerWidth;
   clearTimeout(resizing);
   resizing = setTimeout(() => { if (app.answer) showPanel(); }, 150);
@@ -511,7 +512,7 @@ onTheme(() => { if (app.answer) showPanel(); });
 find("help").addEventListener("beforetoggle", async ({ newState, target }) => {
   if (newState === "open") target.lastElementChild.replaceChildren((await import("./help.js")).helpMenu(PANELS, app));
 });
-/* Files are dropped anywhere on the two boxes, or chosen; their module comes with the first one. */
+/* Files are chosen, or dropped anywhere on the two boxes. The module for them is loaded with the first one. */
 async function takeFile(file) {
   try {
     (await import("./files.js")).translateFile(app, file);
@@ -557,7 +558,7 @@ async function begin() {
   find("model").replaceChildren(...app.models.map((m) => el("option", { value: m.name }, m.name)));
   const typed = find("text").value;
   if (typed || location.hash) return start(typed === app.state.text ? {} : { ...fresh(), text: typed });
-  /* The first visit: something to see. */
+  /* First visit: translate an example. */
   Object.assign(app.state, { text: opening(app.models[0]), model: app.models[0]?.name ?? "" });
   fillForm();
   return run(false);

@@ -1,17 +1,18 @@
-/* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their
- * left to what came before. */
+/* Attention among the tokens of a sentence as arcs, in SVG: on the right to later tokens, on the left to earlier
+ * ones. */
 import { svg } from "./dom.js";
 import { arrows, drawing, label, width } from "./map.js";
 import { t } from "./say.js";
 
-/* Px an arc is wide, and more for each token between its ends. */
+/* LEAST: smallest weight that is drawn. STEP: px per row, or TIGHT with more than MANY rows. NEAR: px that an arc is
+ * wide, plus EACH per token of distance. */
 const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9;
 const faint = (w) => 0.08 + 0.72 * w;
 
 function layout({ rows }, room) {
   const step = rows.length > MANY ? TIGHT : STEP, names = Math.max(30, ...rows.map((row) => width(row.label))),
     reach = Math.min(NEAR + EACH * rows.length, Math.max(40, (room - names) / 2 - 24));
-  const left = reach * 0.75 + 12, right = left + names + 16; /* a curve reaches three quarters of its handles */
+  const left = reach * 0.75 + 12, right = left + names + 16; /* a curve extends to 3/4 of its control points */
   return { step, left, right, W: Math.ceil(right + left), H: rows.length * step + 12, y: (k) => (k + 0.5) * step + 6,
     bend: (i, j) => Math.min(reach, NEAR + EACH * Math.abs(i - j)) };
 }
@@ -23,8 +24,8 @@ function arc(i, j, w, l, colours) {
     stroke: colours.accent, "stroke-width": (1 + 4 * w).toFixed(2) });
 }
 
-/* view: as of heatMap() of heatmap.js, with rows and columns alike. onSay(cell or null): the token that is chosen,
- * and where it looks most. */
+/* view: as for heatMap() of heatmap.js, with the same tokens as rows and columns. onSay({view, i, j} or null): the
+ * chosen token i, and the token j that it looks at most. */
 export function arcMap(view, { room, colours, onSay, name }) {
   const { rows, weights } = view, l = layout(view, room),
     nodes = weights.flatMap((row, i) =>

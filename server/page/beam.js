@@ -1,4 +1,4 @@
-/* The search tree and its n best, which the length penalty orders anew. */
+/* The search tree, and the n-best list, which a slider for the length penalty reorders. */
 import { direction, el, keys, note, number, svg } from "./dom.js";
 import { colours } from "./colour.js";
 import { drawing } from "./map.js";
@@ -7,13 +7,13 @@ import { t } from "./say.js";
 import { failure } from "./trouble.js";
 
 const short = (n) => [...(n.token ?? "")].slice(0, 11).join("");
-const STEP = 100, ROW = 24, EDGE = 24, MOST = 700; /* px; nodes that are drawn */
-/* The most pruned hypotheses that are drawn for each step. */
+const STEP = 100, ROW = 24, EDGE = 24, MOST = 700; /* px; MOST: nodes that are drawn */
+/* Number of pruned hypotheses that are drawn per step. */
 const prunedIn = (room) => (room < 500 ? 2 : 5);
 let kept = { key: "", sentence: null }, penalty = 1;
 
-/* Places: a column for each step; in it the kept and finished nodes by score, and below them the pruned ones. As
- * many columns as there is room for stand side by side; the next ones go on below them, as the lines of a text do. */
+/* Layout: one column per step, with the kept and finished nodes by score above the pruned ones. Columns that do not fit
+ * side by side continue below, like lines of text. */
 function layout(nodes, room) {
   const steps = [], across = Math.max(1, Math.floor((room - EDGE) / STEP)),
     wide = Math.min(Math.floor((room - EDGE) / across), 1.3 * STEP);
@@ -32,8 +32,8 @@ function layout(nodes, room) {
     H: top + low };
 }
 
-/* From a node to the one that it was made from; where that is on the line above, it leaves there at the right and
- * comes in at the left. */
+/* Path from a parent to its node. If the parent is on the line above, the path leaves that line at the right edge and
+ * enters the next one at the left. */
 function edge(n, parent, W) {
   const from = Math.min(n.top === parent.top ? n.x - 24 : W, parent.x + 12 + 7.4 * short(parent).length),
     into = (x, y) => `${x} ${y}C${n.x - 14} ${y} ${n.x - 16} ${n.y} ${n.x - 3} ${n.y}`;

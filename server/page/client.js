@@ -1,10 +1,9 @@
-/* A client of alignd for browsers and Node: JSON over fetch, streams as async iterators, another try when the server
- * is busy. */
+/* Client of alignd for browsers and Node: JSON over fetch, streams as async iterators, retries when the server is
+ * busy. */
 
 const BUSY = [429, 503], WAIT_S = 1; /* without Retry-After */
 
-/* status 0: the server cannot be reached, or its answer was cut off. retryAfter: seconds, 0 if the server said
- * nothing. */
+/* status 0: the server cannot be reached, or its reply was cut off. retryAfter: seconds, 0 if the server gave none. */
 export class AligndError extends Error {
   constructor(status, body, retryAfter = 0) {
     super(body?.error ?? (status ? `The server answered ${status}.` : "The server cannot be reached."));
@@ -33,14 +32,15 @@ async function* events(reply) {
       }
     }
   } finally {
-    reader.cancel().catch(() => {}); /* the reader has had enough */
+    reader.cancel().catch(() => {}); /* close the connection if the consumer left the loop */
   }
 }
 
-/* An error that comes after the stream has begun has a code, but no status. */
+/* An error event within a stream has a code, but no HTTP status. */
 const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, invalid_request: 400 };
 
-/* server: its address, "" for that of the page; key: its API key; retries: how often a busy server is asked again. */
+/* server: its address, "" for that of the page; key: its API key; retries: how often to retry when the server is
+ * busy. */
 export class Client {
   constructor(server = "", { key = "", retries = 3 } = {}) {
     Object.assign(this, { server: server.replace(/\/$/, ""), key, retries });
@@ -60,7 +60,7 @@ export class Client {
     throw new AligndError(reply.status, await reply.json().catch(() => null),
       Number(reply.headers.get("Retry-After")) || 0);
   }
-  /* The reply to a GET, or to a POST of `body`. */
+  /* Send a GET, or a POST if there is a body, and retry while the server is busy. */
   async send(path, body, { signal } = {}) {
     for (let left = this.retries; ; left--) {
       try {
@@ -77,8 +77,8 @@ export class Client {
   attention(body, options) { return this.json("/attention", body, options); }
   async models(options) { return (await this.json("/models", undefined, options)).models; }
 
-  /* body: of a request, or a FormData with a file for /documents. [name, data]: "token" as they are decided (greedy,
-   * sample), "result" last. An "error" is thrown. Leaving the loop ends the request. */
+  /* body: a request, or a FormData with a file for /documents. Yields [name, data]: "token" as tokens are decided
+   * (greedy and sampling only), "result" last. An "error" is thrown. Leaving the loop aborts the request. */
   async *stream(path, body, options) {
     if (body instanceof FormData) body.set("stream", "true");
     const reply = await this.send(path, body instanceof FormData ? body : { ...body, stream: true }, options);

@@ -1,17 +1,17 @@
-/* The colours of pictures, by day and by night. A weight's scale has one hue and lightness even to the eye (OKLab):
- * darker is more on paper and lighter is more at night. */
+/* Colours of the pictures in the light and the dark theme. The scale of weights has a single hue and perceptually even
+ * lightness (OKLab): more weight is darker in the light theme, and lighter in the dark one. */
 
 const night = matchMedia("(prefers-color-scheme: dark)");
 export const onTheme = (f) => night.addEventListener("change", f);
 export const offTheme = (f) => night.removeEventListener("change", f);
 
-/* Named as the custom properties of the style sheets are. */
+/* Keys are the names of the style sheets' custom properties. */
 export const LIGHT = { paper: "#faf9f6", card: "#ffffff", ink: "#1d1c24", muted: "#5a5864", line: "#e3e0d9",
   accent: "#3d3bb3", soft: "#eeedf9", warn: "#a04a00", heat: "#3d3bb3" };
 export const DARK = { paper: "#131218", card: "#1c1b24", ink: "#ecebf2", muted: "#a9a6b8", line: "#32303e",
   accent: "#b0aeff", soft: "#292840", warn: "#ffb26b", heat: "#8f8cff" };
 
-/* [L, chroma] of nothing and of all, and how much more chroma there is halfway. */
+/* [L, chroma] of weights 0 and 1, and the extra chroma halfway between them. */
 const BY_DAY = [[0.975, 0.006], [0.36, 0.18], 0.02], BY_NIGHT = [[0.25, 0.02], [0.86, 0.09], 0.07];
 const HUE = (281 * Math.PI) / 180;
 
@@ -27,15 +27,14 @@ function hex(L, C) {
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
-/* "light" or "dark": what an element is in, by the color-scheme that its page has declared. One that declares none
- * is light. */
+/* "light" or "dark", by the color-scheme that the element inherits. A page that declares none is light. */
 export function schemeOf(node) {
   const declared = getComputedStyle(node).colorScheme.split(" "), dark = declared.includes("dark");
   return dark && (!declared.includes("light") || night.matches) ? "dark" : "light";
 }
 
-/* theme: "light", "dark", or otherwise what the reader's system has. scale(weight): its colour; on(weight): what can
- * be read on that, of black and white the one with more contrast, 4.5 at least. */
+/* theme: "light" or "dark", otherwise that of the system. scale(weight): its colour. on(weight): black or white for
+ * text on that colour, whichever has more contrast, at least 4.5. */
 export function colours(theme) {
   const dark = theme === "dark" || (theme !== "light" && night.matches), [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT
     : BY_DAY;

@@ -10,12 +10,12 @@ import { fail } from "./trouble.js";
 
 let made = { key: "", sentences: [] }, running = null;
 
-/* Compared with itself there is nothing to see. */
+/* Default search of B. It differs from A's, because equal searches would show no difference. */
 const unlike = (strategy) => (strategy === "greedy" ? "beam" : "greedy");
-/* A search, as the list names it. */
+/* Label of a search in the form. */
 const called = (strategy) => find("strategy").querySelector(`[value="${strategy}"]`).textContent;
 
-/* A row for each sentence; the one that has more of them goes on alone. */
+/* One row per sentence. The side with fewer sentences says so in its last rows. */
 function pairs(panel, app, other, ours, theirs) {
   const views = [ours, theirs].map((list) => list.map((s) => visible(s, app.how()))),
     room = (panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth) - 38;
@@ -51,7 +51,7 @@ export function comparePanel(panel, app) {
   async function ask() {
     wrong.hidden = true;
     keep();
-    running?.abort(); /* of several, the last one counts */
+    running?.abort(); /* only the latest request counts */
     const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]),
       { signal } = (running = new AbortController());
     try {

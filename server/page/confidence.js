@@ -2,7 +2,7 @@
 import { direction, el, keys, note, number, percent, roving } from "./dom.js";
 import { t } from "./say.js";
 
-/* A bar for each token. onStep(i, button) may be left out. */
+/* Bars of probability and entropy for each token. onStep(i, button): optional, called when token i is chosen. */
 export function strip(s, onStep) {
   const steps = s.tokens.map((token, i) => {
     const p = Math.exp(s.log_probs[i]), entropy = s.entropy?.[i] ?? 0;

@@ -1,5 +1,6 @@
-/* Many texts: a file of tab-separated lines, a text and its translation or a text alone. All are scored or
- * translated, in a table to sort; one that is chosen is drawn. It outlives the opening of other views, not the page. */
+/* The corpus view: a file of many texts, one per line, each optionally followed by a tab and its translation. They are
+ * scored or translated, and listed in a table that can be sorted; a chosen row is drawn. The table survives switching
+ * views, but not a reload. */
 import { button, el, note, number, percent } from "./dom.js";
 import * as api from "./api.js";
 import { coverage, usualOf } from "./diagnostics.js";
@@ -14,9 +15,10 @@ import { waiting } from "./waiting.js";
 
 useViewSheet();
 export const MOST = 1000;
-const BYTES = 2 ** 22, COVERED = 0.3; /* of a file, read; of what a word may expect, for it to be covered */
+const BYTES = 2 ** 22, COVERED = 0.3; /* most bytes read of a file; share of usualOf() that makes a word covered */
 
-/* [{at: the line's number from 1, text, translation or ""}], and how many there are: blank lines are none. */
+/* Parse a file into {rows: [{at: line number from 1, text, translation or ""}], count}. Blank lines are skipped; rows
+ * has the first MOST texts, count is the number of all. */
 export function parse(text) {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/).map((line, k) => {
     const [source, target = ""] = line.split("\t");
@@ -25,23 +27,24 @@ export function parse(text) {
   return { rows: lines.slice(0, MOST), count: lines.length };
 }
 
-/* The share of the source words that something of the translation is aligned with; undefined without attention. */
+/* Share of the source words that are aligned with part of the translation; undefined without attention. */
 export function covered(s) {
   const words = coverage(s).filter(({ mark }) => !mark), least = COVERED * usualOf(s);
   return words.length ? words.filter(({ sum }) => sum >= least).length / words.length : undefined;
 }
 const length = (s) => s.source_text.split(/\s+/u).length;
 
-/* Columns of numbers: [heading, value of a sentence, how it is written]. */
+/* Columns of numbers: [heading, value of a sentence, formatter]. */
 const COLUMNS = [["Score", (s) => s.score, (x) => number(x)], ["Quality", (s) => s.quality?.sentence, percent],
   ["Coverage", covered, percent], ["Length", length, String]];
 
-/* name: of the file; model: that of the answers; sort: {by: a heading or "", down}; open: the row that is looked at. */
+/* name: of the file; model: the one that answered; sort: {by: a heading or "", down: descending}; open: the row that is
+ * drawn. */
 let corpus = null;
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* A server's answers to rows. One that it refuses is refused alone. */
+/* Answers to rows. A rejected batch is halved until only the rows that cause the error fail. */
 async function answersTo(rows, asked) {
   try {
     return await asked(rows);
@@ -53,7 +56,7 @@ async function answersTo(rows, asked) {
   }
 }
 
-/* Fills in `s`, the sentence, or `error`, of each row that has none. */
+/* Fill in `s`, the sentence, or `error` for each row that has neither. */
 async function answer({ signal, tell }, app, rows, drawn) {
   const fields = { given: (list) => ({ model: app.state.model, ...pairFields(list) }),
     none: (list) => ({ ...app.search(), text: list.map(({ text }) => text), split_sentences: false }) };
@@ -75,7 +78,7 @@ async function answer({ signal, tell }, app, rows, drawn) {
 
 /* ---- the table ---- */
 
-/* Rows without a value come last, whichever way. */
+/* Rows without a value come last in either direction. */
 function sorted(rows, { by, down }) {
   const k = COLUMNS.findIndex(([heading]) => heading === by);
   if (k < 0) return rows;
@@ -102,7 +105,7 @@ const line = (row, look) => el("tr", {}, el("td", {}, row.at), el("td", { class:
   el("td", { class: "passage", dir: "auto", title: row.s?.text }, row.error ?? row.s?.text ?? row.translation),
     COLUMNS.map((_, k) => el("td", {}, cell(row, k))));
 
-/* lines: the table's own, by row. */
+/* lines: the <tr> of each row, by row. */
 const table = (lines, redraw) => el("table", { class: "corpus" }, el("caption", { class: "sr" }, corpus.name),
   el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("Line")), el("th", { scope: "col" }, t("Source")),
     el("th", { scope: "col" }, t("Translation")), COLUMNS.map(([name]) => heading(name, redraw)))),
@@ -113,7 +116,7 @@ const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) =
   ...COLUMNS.map((_, k) => row.values?.[k] ?? "")])]
   .map((line) => line.join("\t")).join("\n") + "\n";
 
-/* The pair that was chosen, drawn. */
+/* The chosen row, drawn. */
 function pair(app, row, close) {
   const view = (props) => picture(row.s, app, { label: t(app.task().result), ...props });
   return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, t("Line {0}", row.at)),
@@ -123,7 +126,7 @@ function pair(app, row, close) {
       : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
 }
 
-/* Returns what draws some rows anew, or all of them in their order. */
+/* Draw the table. Return functions that redraw all of it in its order, or only some rows. */
 function drawTable(place, app) {
   const all = el("div"), chosen = el("div", { class: "chosen" });
   let lines = new Map();
@@ -158,7 +161,6 @@ async function load(file, app) {
   app.showPanel();
 }
 
-/* Where a file is dropped, or chosen. */
 function dropZone(app) {
   const zone = el("div", { class: "drop" },
     el("label", { class: "file" }, t("Choose a file"),

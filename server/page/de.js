@@ -1,4 +1,4 @@
-/* German, by the English. */
+/* German translations, keyed by the English text. */
 export default {
   "Opening": "Wird geöffnet", "None": "Keines",
   "The text has {0} characters; this server takes {1}.": "Der Text hat {0} Zeichen; dieser Server nimmt {1} an.",

@@ -1,4 +1,4 @@
-/* Possible errors of a translation: coverage, left out words, repetitions, unknown and copied words. */
+/* Possible errors of a translation: coverage, omitted words, repetitions, unknown and copied words. */
 import { el, note, number } from "./dom.js";
 import * as api from "./api.js";
 import { hasHead, matrix, sources, targets } from "./sentence.js";
@@ -9,14 +9,14 @@ import { t } from "./say.js";
 const how = { words: true, eos: false, look: "alignment" };
 const LITTLE = 0.3, MUCH = 2.2, MOST_ASKED = 32;
 
-/* How many words of the result each source word is aligned with; the last is </s>, if the model reads one. */
+/* How many result words each source word is aligned with. The last item is </s>, if the model reads it. */
 export function coverage(s) {
   const view = matrix(s, how);
   return view?.columns.map((column, j) => ({ ...column, mark: column.end || /^[\p{P}\p{S}]+$/u.test(column.label),
     sum: view.rows.reduce((sum, _, i) => sum + view.weights[i][j], 0) })) ?? [];
 }
 
-/* Short words of an alphabet are grammar, which other languages often do without. */
+/* Short words of alphabetic scripts are mostly function words, which other languages often do without. */
 const isShort = (word) => /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}\p{P}]{1,3}$/u.test(word);
 const isDoubtful = ({ mark, label, sum }, usual) => !mark && !isShort(label) && sum < LITTLE * usual;
 
@@ -26,12 +26,12 @@ export function without(text, { start, stop }) {
   return before && after && /^[\p{L}\p{N}]/u.test(after) ? `${before} ${after}` : before + after;
 }
 
-/* How many words of the result a source word may expect: one, or more where the result is the longer one. */
+/* Expected number of result words per source word: one, or more if the result is longer than the source. */
 export const usualOf = (s) => Math.max(1,
   targets(s, how).length / Math.max(1, sources(s, how).filter((u) => !u.end).length));
 
-/* The source words that are left out: hardly anything is aligned with them, and without them the same result is no
- * less likely. One request asks for all. usual: usualOf(s). */
+/* Source words that seem to be omitted: hardly anything is aligned with them, and the result is no less likely without
+ * them. One request scores all candidates. usual: usualOf(s). */
 export async function leftOut(s, model, usual) {
   const doubtful = coverage(s).filter((item) => isDoubtful(item, usual) && without(s.source_text, item)).slice(0,
     MOST_ASKED);
@@ -41,7 +41,7 @@ export async function leftOut(s, model, usual) {
   return doubtful.filter((_, k) => scores[k + 1] >= scores[0]);
 }
 
-/* The longest runs of words that come more than once. */
+/* Longest sequences of words that occur more than once; a single word only if it is repeated at once. */
 export function repetitions(words) {
   const low = words.map((w) => w.toLowerCase()), found = new Map();
   for (let n = Math.min(6, low.length >> 1); n >= 1; n--)

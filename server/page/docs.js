@@ -1,4 +1,5 @@
-/* /docs: one operation or object at a time, as the address says, and a form that sends each request to this server. */
+/* /docs: shows the operation or object that the URL's fragment names, with a form that sends the request to this
+ * server. */
 import { button, copy, el } from "./dom.js";
 
 const SENTENCE = "Where is the train station?";
@@ -9,13 +10,13 @@ const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", sourc
   from: "mozilla" };
 const { paths, components } = await (await fetch("openapi.json")).json();
 
-/* {name: schema} of an object's fields, and which must be there. */
+/* Fields of an object's schema, and the names of the required ones: all, if the schema does not say. */
 function fieldsOf(schema) {
   const { properties = {}, required = Object.keys(properties) } = schema?.$ref
     ? components.schemas[schema.$ref.split("/").at(-1)] : schema ?? {};
   return { properties, required };
 }
-/* Returns the body to send: undefined, a text, or {name: input} for a form with a file. */
+/* Initial body of a request: undefined, JSON text, or {name: input} for a form with a file. */
 function bodyOf({ requestBody }) {
   const { "application/json": json, "multipart/form-data": form } = requestBody?.content ?? {};
   if (json) {
@@ -29,8 +30,7 @@ function bodyOf({ requestBody }) {
   return Object.fromEntries(Object.keys(properties)
     .map((name) => [name, el("input", { ...input(name), required: required.includes(name) })]));
 }
-/* The path with what a text needs in its query; a GET whose parameters are not described takes the fields of the
- * POST. */
+/* The path with sample values in its query. A GET whose parameters are not described has the fields of the POST. */
 function addressOf(path, method, { parameters }) {
   const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema)
     .required : [];
@@ -70,7 +70,7 @@ function sender(section, method, path, operation) {
       try {
         shown = JSON.stringify(JSON.parse(said), null, 1).replace(/\[\s+([-\d.e,\s]+?)\s+\]/g,
           (_, list) => `[${list.replace(/\s+/g, " ")}]`);
-      } catch { /* no JSON: as it is */ }
+      } catch { /* not JSON: shown as it is */ }
       out.textContent =
         `${reply.status} ${reply.statusText}, ${Math.round(performance.now() - began)} ms, ${said.length} characters\n${shown.slice(0, 20000)}`;
     } catch (error) {
@@ -91,7 +91,7 @@ for (const section of document.querySelectorAll("section[data-method]")) {
   sender(section, method, path, paths[path][method]);
 }
 
-/* Only what the address names is shown; without it the list and the first words. */
+/* Show only the section that the fragment names; without a fragment, the list and the introduction. */
 const links = [...document.querySelectorAll("nav a")], filter = document.getElementById("filter");
 function show() {
   const id = decodeURIComponent(location.hash.slice(1)), section = id && document.getElementById(id);

@@ -1,4 +1,4 @@
-/* Elements without innerHTML. */
+/* Helpers that build elements without innerHTML. */
 import { decimals, t } from "./say.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -21,17 +21,17 @@ export const button = (says, onclick, props) => el("button", { type: "button", o
 export const toggle = (says, on, onclick, props) => button(says, onclick, { "aria-pressed": String(on), ...props });
 export const group = (label, ...content) => el("div", { class: "group", role: "group", "aria-label": label }, content);
 export const note = (...says) => el("p", { class: "note" }, says);
-/* A legend of colours: [[a custom property's name, says], ...]. */
+/* Colour legend: [[name of a custom property, label], ...]. */
 export const keys = (list) => el("div", { class: "keys" },
   list.map(([name, says]) => el("span", { vars: { "--c": `var(--${name})` } }, says)));
 export const find = (id) => document.getElementById(id);
 
 const RTL = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
-/* The direction of a text, by its first letter. */
+/* Direction of a text, by its first letter. */
 export const direction = (text) => (RTL.test(text) ? "rtl" : "ltr");
 
-/* Many buttons, one stop of the Tab key, at first the one that is pressed: the arrow keys, in the direction of the
- * text, Home and End go from one to another; in a grid of so many columns also up and down. */
+/* Roving tabindex: the buttons are one tab stop, at first the pressed one. Arrow keys (in text direction), Home and End
+ * move the focus; with `columns` the buttons are a grid, and up and down move by a row. */
 export function roving(place, buttons, columns = 0) {
   const rest = (chosen) => { for (const button of buttons) button.tabIndex = button === chosen ? 0 : -1; };
   rest(buttons.find((button) => button.getAttribute("aria-pressed") === "true") ?? buttons[0]);
@@ -53,7 +53,7 @@ export const percent = (p) => t("{0}%", p >= 0.1 || p === 0 ? Math.round(100 * p
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-  } catch { /* not a secure context: the old way */
+  } catch { /* not a secure context: fall back to execCommand */
     const area = el("textarea", { class: "sr", value: text });
     document.body.append(area);
     area.select();

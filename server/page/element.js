@@ -1,5 +1,5 @@
-/* <alignd-attention>: a translation, and what each of its words was made from, in any page (npm/README.md is its
- * reference). It draws a result that it is given, or asks a server for one. All drawing of the page goes through it. */
+/* <alignd-attention>: a translation and what each of its words was made from, for any page (reference: npm/README.md).
+ * It draws a given result, or requests one from a server. The page does all its drawing through it. */
 import { button, el } from "./dom.js";
 import * as api from "./api.js";
 import { colours, offTheme, onTheme, schemeOf } from "./colour.js";
@@ -17,15 +17,15 @@ import { t } from "./say.js";
 const ASKED = ["server", "model", "source", "target", "text", "translation"],
   DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
-const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
-/* Px of a table: the names of its rows, a column; rows that are shown at once where not all columns are. */
+const NARROW = 760, SIDE = 260, FEW = 30; /* above NARROW px, a map of under FEW columns leaves SIDE px beside it */
+/* Table: px of the row names and of a column; rows shown at once if not all columns fit. */
 const NAMED = 110, COLUMN = 52, MANY = 80;
-let styles; /* one for all elements of the page */
+let styles; /* style sheet shared by all elements */
 
-/* Of a reply of /attention or /translate, one of its results, or {sentences}. */
+/* First result of a reply of /attention or /translate; anything else is taken as {sentences}. */
 const resultOf = (reply) => reply?.results?.[0] ?? reply?.translations?.[0] ?? reply;
 
-/* Attributes, properties, methods and events: npm/README.md. */
+/* Attributes, properties, methods and events are documented in npm/README.md. */
 export class AligndAttention extends HTMLElement {
   static observedAttributes = [...ASKED, ...DRAWN];
   #root = this.attachShadow({ mode: "open" });
@@ -83,7 +83,7 @@ export class AligndAttention extends HTMLElement {
     else if (draw) this.draw();
   }
 
-  /* ---- what it has ---- */
+  /* ---- state ---- */
 
   get result() { return this.#answer; }
   set result(reply) {
@@ -97,7 +97,7 @@ export class AligndAttention extends HTMLElement {
   }
   get view() { return VIEWS.includes(this.getAttribute("view")) ? this.getAttribute("view") : VIEWS[0]; }
   set view(name) { this.setAttribute("view", name); }
-  /* The number of the sentence that is explored, and of its target word that stays lit, or -1. */
+  /* Index of the active sentence, and of its pinned target word or -1. */
   get active() { return this.#active; }
   set active(k) { this.#active = k; this.#soon("draw"); }
   get pinned() { return this.#pinned; }
@@ -105,8 +105,7 @@ export class AligndAttention extends HTMLElement {
     if (this.#waits.draw || !this.#pairs[this.#active]) { this.#pinned = i; this.#soon("draw"); }
     else this.#pinTo(i);
   }
-  /* Shows what target word i of the sentence that is explored was made from, as if it were pointed at; -1: no
-   * longer. */
+  /* Show what target word i of the active sentence was made from, as if it were pointed at; -1 ends that. */
   point(i) {
     if (this.#waits.draw) this.draw();
     const pair = this.#pairs[this.#active];
@@ -120,13 +119,13 @@ export class AligndAttention extends HTMLElement {
     return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look)
       ? look : LOOKS[0] };
   }
-  /* Its own theme, or else what the page around it is in. */
+  /* The element's own theme, or that of the page around it. */
   get #theme() {
     const own = this.getAttribute("theme");
     return ["light", "dark"].includes(own) ? own : schemeOf(this);
   }
   get colours() { return colours(this.#theme); }
-  /* Of two models that translate in turn no more can be asked. */
+  /* A translation by two models in turn allows no follow-up questions. */
   get #asks() { return !this.#answer.pivot; }
   get #langs() {
     return [this.#answer.source, this.#answer.target]
@@ -139,7 +138,7 @@ export class AligndAttention extends HTMLElement {
       cancelable: true }));
   }
 
-  /* ---- asking ---- */
+  /* ---- requests ---- */
 
   #connection(signal) {
     return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, signal };
@@ -159,17 +158,17 @@ export class AligndAttention extends HTMLElement {
       if (this.#running === mine) this.#body.classList.remove("busy");
     }
   }
-  /* The translation of `text`, or how the model sees the one that is given. */
+  /* Translate `text`, or score the given `translation`. */
   async ask() {
     const given = Object.fromEntries(["model", "source", "target", "text", "translation"]
       .filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
-    if (given.model) { delete given.source; delete given.target; } /* the model says both */
+    if (given.model) { delete given.source; delete given.target; } /* the model implies both */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
     this.result = answer;
     this.#tell("result", { result: answer });
   }
-  /* The sentence that is explored, decoded again. */
+  /* Decode the active sentence again, with more request fields. */
   async #question(given) {
     const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
     const before = this.#answer,
@@ -190,7 +189,7 @@ export class AligndAttention extends HTMLElement {
     if (this.#tell("alternative", detail) && this.hasAttribute("server"))
       this.#question({ prefix: prefix(this.sentence, step, token) });
   }
-  /* The five best tokens of a step, at a button. */
+  /* Show the five best tokens of a step in a popover at a button. */
   showAlternatives(step, button) {
     this.#root.append(this.#popover);
     alternatives(this.#popover, this.sentence, step, button, (token) => this.#choose(step, token));
@@ -234,7 +233,7 @@ export class AligndAttention extends HTMLElement {
     this.#body.replaceChildren(many, this.#key(), hint);
     this.#pinTo(this.#pinned);
   }
-  /* What the lines under the words mean. */
+  /* Legend of the lines under the words. */
   #key() {
     const rated = this.#answer.sentences.some((s) => ratings(s, this.how)),
       doubted = this.#answer.sentences.some((s) => s.log_probs);

@@ -1,4 +1,4 @@
-/* The picture and the numbers, to take away. */
+/* Export of the picture and of the numbers. */
 import { button, copy, el, note } from "./dom.js";
 import * as api from "./api.js";
 import { visible } from "./sentence.js";
@@ -30,14 +30,14 @@ async function toPng(app, scale = 2) {
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
-/* The sentence with its threads and its map, as a page of its own. */
+/* The sentence with its threads and its map as a standalone HTML page. */
 function pageOf(app) {
   const { state, answer } = app, s = app.sentence(), { model, source, target } = answer;
   const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "",
     label: t(app.task().result) }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
   return toHtml({ title: `${s.source_text.slice(0, 60)} \u2013 alignd`, svg: toSvg(app),
     views: [{ view: "threads", ...how }, { view, threshold: state.threshold, ...how }],
-    /* Other tokens cannot be asked for there. */
+    /* A standalone page cannot request alternatives. */
     result: { model, source, target, sentences: [{ ...s, top_k: undefined }] } });
 }
 

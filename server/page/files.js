@@ -1,4 +1,4 @@
-/* A file that is translated: how far it is, what it warns of, the translation to save or to read. */
+/* Translation of a file: progress, warnings, and the result to save or to read. */
 import { button, el, find } from "./dom.js";
 import * as api from "./api.js";
 import { save } from "./save.js";
@@ -6,11 +6,11 @@ import { t } from "./say.js";
 import { count } from "./speak.js";
 import { fail } from "./trouble.js";
 
-const LINES = ["srt", "vtt", "txt"], SHOWN = 200; /* formats whose lines are shown side by side; lines of them */
-const BELOW = ["txt", "srt", "vtt", "md", "html", "docx", "odt"]; /* with both languages in one file */
+const LINES = ["srt", "vtt", "txt"], SHOWN = 200; /* formats shown side by side by line; the most lines shown */
+const BELOW = ["txt", "srt", "vtt", "md", "html", "docx", "odt"]; /* formats that can hold both languages */
 let running = null;
 
-/* Lines of source and translation, one beside the other: those of files whose lines stay in their places. */
+/* Table of the lines that differ between source and translation, for formats whose lines correspond. */
 function bilingual(source, made) {
   const lines = [source, made].map((text) => text.replace(/^\ufeff/, "").split(/\r?\n/)), rows = [];
   for (let k = 0; k < Math.max(lines[0].length, lines[1].length) && rows.length < SHOWN; k++) {
@@ -23,7 +23,7 @@ function bilingual(source, made) {
     .map((says) => el("th", { scope: "col" }, says)))), el("tbody", {}, rows));
 }
 
-/* app: of app.js. file: a File. */
+/* app: see app.js. file: a File. below: request both languages in one file. */
 export async function translateFile(app, file, { below = false } = {}) {
   running?.abort();
   const mine = (running = new AbortController()), place = find("files"),

@@ -1,9 +1,9 @@
-/* Forced scoring of many pairs of texts: how likely the model takes each word of a translation to be. */
+/* Forced scoring of many text pairs: how likely the model considers each word of a given translation. */
 import { ask } from "./api.js";
 
-const TEXTS = 24, CHARACTERS = 8000; /* of a request: below a server's limits, and soon answered */
+const TEXTS = 24, CHARACTERS = 8000; /* per request: within a server's limits, and quick to answer */
 
-/* Items with a text, in their order, in lists of no more than that. */
+/* Batches of items that have a text, in order, within these limits. */
 export function batches(items) {
   const list = [];
   let room = 0;
@@ -15,11 +15,12 @@ export function batches(items) {
   return list;
 }
 
-/* The fields of a request that scores pairs [{text, translation}]. */
+/* Request fields that score pairs [{text, translation}]. */
 export const pairFields = (pairs) =>
   ({ text: pairs.map(({ text }) => text), translation: pairs.map(({ translation }) => translation) });
 
-/* Pairs -> the server's sentence of each. One request at a time; tell(done, all) before and after each. */
+/* Score pairs: one sentence of the reply for each. One request at a time; tell(done, all) before each, and at the
+ * end. */
 export async function scored(model, pairs, { signal, tell }) {
   const found = [];
   for (const batch of batches(pairs)) {
@@ -32,8 +33,7 @@ export async function scored(model, pairs, { signal, tell }) {
   return found;
 }
 
-/* The log-probability of each stretch {start, stop} of a scored translation, the sum of its tokens'; that of </s> is
- * in none. */
+/* Log-probability of each span {start, stop} of a scored translation: the sum over its tokens. </s> is in no span. */
 export function logProbs({ text, log_probs: given, offsets }, stretches) {
   const sums = stretches.map(() => 0);
   offsets.target.forEach(({ start_utf16: start, end_utf16: stop }, i) => {

@@ -1,4 +1,4 @@
-/* French, by the English. */
+/* French translations, keyed by the English text. */
 export default {
   "Opening": "Ouverture", "None": "Aucun",
   "The text has {0} characters; this server takes {1}.": "Le texte a {0} caractères ; ce serveur en accepte {1}.",

@@ -1,5 +1,5 @@
-/* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of
- * them large. */
+/* Attention heads of a transformer, [layer][head][rows][columns] over tokens: a thumbnail of each, and one drawn
+ * large. */
 import { direction, el, group, number, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
 import { largeMap } from "./heatmap.js";
@@ -10,13 +10,13 @@ import { sources, targets } from "./sentence.js";
 const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"],
   decoder: ["Decoder", "target to target"] };
 const START = { get label() { return t("(start)"); }, surface: "", parts: [] };
-const SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
+const SAME = 0.002, WIDEST = 620; /* tolerance, because weights are rounded; px of a map */
 
 const kindsOf = ({ heads }) => Object.keys(KINDS).filter((kind) => heads[kind]?.length);
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
 const titleOf = ({ kind, layer, head }) => t("{0}, layer {1}, head {2}", t(KINDS[kind][0]), layer + 1, head + 1);
 
-/* The head of cross-attention that `attention` shows: {kind, layer, head}, or undefined. */
+/* The cross-attention head that `attention` shows: {kind, layer, head}, or undefined. */
 export function alignmentHead({ heads, attention }) {
   const same = (weights) => weights.every((row, i) => row.every((w, j) => Math.abs(w - attention?.[i]?.[j]) < SAME));
   for (const [layer, list] of (heads.cross ?? []).entries()) {
@@ -25,14 +25,15 @@ export function alignmentHead({ heads, attention }) {
   }
 }
 
-/* By name, or else the one that `attention` shows, or the first. */
+/* The named head, otherwise the one that `attention` shows, otherwise the first. */
 function chosenOf(s, name, marked) {
   const [, kind, layer, head] = /^(\w+)\.(\d+)\.(\d+)$/.exec(name) ?? [];
   return s.heads[kind]?.[layer]?.[head] ? { kind, layer: Number(layer), head: Number(head) }
     : (marked ?? { kind: kindsOf(s)[0], layer: 0, head: 0 });
 }
 
-/* As matrix() of sentence.js. A step of the decoder looks at what has been read by then: at first the start. */
+/* Like matrix() of sentence.js. A step of the decoder looks at the tokens written so far, the first step at the start
+ * symbol. */
 function viewOf(s, { kind, layer, head }) {
   const weights = s.heads[kind][layer][head], source = sources(s, { words: false }),
     target = targets(s, { words: false, eos: true });
@@ -41,7 +42,7 @@ function viewOf(s, { kind, layer, head }) {
     look: "attention", text: s.text, source: kind === "decoder" ? s.text : s.source_text };
 }
 
-/* The one place where a head looks, or how widely it looks. */
+/* Position that a head mostly looks at, or else how widely its weights are spread. */
 const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"],
   [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]],
   cross: [] };
@@ -75,8 +76,8 @@ function grid(s, chosen, marked, colours, choose) {
   return place;
 }
 
-/* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is
- * wanted. onSay: as of heatMap(). */
+/* s: a sentence with `heads`. head: name of the large one, such as "cross.0.1". choose(name): called when another one
+ * is chosen. onSay: see heatMap(). */
 export function headMaps(s, { head, room, colours, onSay, choose }) {
   const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen),
     title = titleOf(chosen), self = chosen.kind === "encoder";

@@ -1,4 +1,4 @@
-/* The view of heads: what each head of each layer of a transformer looked at. */
+/* The heads view: what each attention head of each transformer layer looked at. */
 import { el, note } from "./dom.js";
 import { hasHeads } from "./sentence.js";
 import { picture } from "./mapview.js";

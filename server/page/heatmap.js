@@ -5,20 +5,20 @@ import { NAMES, drawing, label, width } from "./map.js";
 import { t } from "./say.js";
 import { windowed } from "./windows.js";
 
-const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of so much have round corners, numbers */
+const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px; smallest cells with round corners, numbers */
 
-/* The cells' size for so many columns in so much room. */
+/* Cell size for a number of columns in the given width. */
 const cellSize = (columns, room) => Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / Math.max(1, columns))));
 
-const SLOPE = [0.67, 0.75]; /* cosine and sine of 48 degrees, by which the names of columns rise */
+const SLOPE = [0.67, 0.75]; /* cosine and sine of 48 degrees, the slope of column names */
 const sideOf = (units, most) => Math.ceil(Math.max(24, ...units.map((unit) => Math.min(most, width(unit.label)))));
 const mostOf = (room) => Math.max(72, Math.min(200, room * 0.32));
-/* How much of a name reaches over the right end of the cells. */
+/* How far the column names extend beyond the right edge of the cells. */
 const over = (columns, cell, most, place) => Math.max(8,
   ...columns.map((column, j) => Math.min(most, width(column.label)) * SLOPE[0]
   + 8 - (columns.length - 1 - place(j)) * cell - cell / 2));
 
-/* How many rows and columns can be drawn in so much room, with cells that can be pointed at: of long sentences a
+/* How many rows and columns fit into the given width, with cells large enough to point at. Long sentences get a
  * window. */
 const MANY = 80;
 function fitting({ rows, columns }, room) {
@@ -29,9 +29,9 @@ function fitting({ rows, columns }, room) {
   return few && all ? [rows.length, columns.length] : [Math.max(16, Math.min(count, 60)), Math.min(count, 60)];
 }
 
-/* Where things are. The columns of a source that is read from the right begin at the right. */
+/* Positions of everything. The columns of a right-to-left source start at the right. */
 function layout({ rows, columns, source }, cell, room) {
-  /* Its own inverse. */
+  /* place() is its own inverse; at() relies on that. */
   const most = mostOf(room), left = sideOf(rows, most) + 12, mirrored = direction(source) === "rtl",
     place = (j) => (mirrored ? columns.length - 1 - j : j);
   const named = sideOf(columns, most), free = room - left;
@@ -47,7 +47,7 @@ function layout({ rows, columns, source }, cell, room) {
     } };
 }
 
-/* The size of the cells of what of a view is drawn in so much room. */
+/* Cell size of the part of a view that is drawn in the given width. */
 export function cellFor(view, room) {
   const [rows, columns] = fitting(view, room);
   return layout({ ...view, rows: view.rows.slice(0, rows), columns: view.columns.slice(0, columns) }, undefined,
@@ -62,7 +62,7 @@ function labels({ rows, columns }, l, colours) {
       { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, size, most })) };
 }
 
-/* Stripes over the column of </s>: that share of a row is on no word. */
+/* Hatching over the column of </s>: that share of a row falls on no word. */
 function hatch(columns, l, colours) {
   const j = columns.findIndex((column) => column.end);
   if (j < 0) return [];
@@ -83,7 +83,7 @@ function cells({ weights, columns }, l, threshold, colours) {
     const seen = w >= threshold ? w : 0, x = l.x(j), y = l.y(i);
     if (l.cell > ROUNDED)
       made.push(svg("rect", { x: x + gap, y: y + gap, width: side, height: side, rx: 3, fill: colours.scale(seen) }));
-    /* Thousands of cells: a path for each shade. */
+    /* One path per shade, because there may be thousands of cells. */
     else (shades[Math.round(100 * seen)] ??= []).push(`M${x + gap} ${y + gap}h${side}v${side}h-${side}z`);
     if (l.cell >= NUMBERED && seen >= 0.05)
       numbers.push(svg("text", { x: x + l.cell / 2, y: y + l.cell / 2 + 4, "text-anchor": "middle", "font-size": 11,
@@ -93,7 +93,7 @@ function cells({ weights, columns }, l, threshold, colours) {
   return [...made, ...hatch(columns, l, colours), ...numbers];
 }
 
-/* The frames of a row, a column and a cell, and which cell that is. */
+/* Highlight of a row, a column and a cell, and the position of that cell. */
 class Cursor {
   constructor(view, l, names, colours, onSay) {
     const frame = (w, h, stroke) => svg("rect", { width: w, height: h, rx: 4, fill: "none", stroke: colours.accent,
@@ -118,7 +118,7 @@ class Cursor {
     this.#embolden();
     this.onSay(null);
   }
-  /* from: the other end of a row's stretch of cells. */
+  /* from: the other end of a range of cells in the row. */
   select(i, j, from = j) {
     const { l, view } = this;
     this.at = [i, j];
@@ -192,10 +192,11 @@ function followKeys(root, l, cursor, { onForce, onPick }) {
   root.addEventListener("blur", () => { if (!cursor.pinned) cursor.clear(); });
 }
 
-/* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or
- * null): what is pointed at. onForce(row, from, to): columns were dragged along, or Enter pressed; onPick(row,
- * column): one was clicked, or Enter pressed; without both a click pins. onEdge(rows, columns): a step leads out of
- * it, and is taken elsewhere. Returns an SVG element, with its layout, the names of its columns and its cursor. */
+/* cell: its size in px, by default what `room` px allow. threshold: smaller weights are drawn as 0. onSay(cell or
+ * null): the cell that is pointed at. onForce(row, from, to): columns were dragged over, or Enter was pressed.
+ * onPick(row, column): a cell was clicked, or Enter was pressed. Without both, a click pins the cell. onEdge(rows,
+ * columns): a step would leave the map; true if it was handled. Returns an SVG element with its layout, column names
+ * and cursor. */
 export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick,
   onEdge, name = t(NAMES[view.look]) }) {
   const l = layout(view, cell, room), names = labels(view, l, colours),
@@ -213,14 +214,14 @@ export function heatMap(view, { cell, threshold = 0, room = 900, colours = byThe
   return Object.assign(root, { layout: l, names: { tops }, cursor });
 }
 
-/* A heat map whose columns' names stay in view while the page scrolls. */
+/* A heat map whose column names stay visible while the page scrolls. */
 function sheet(map) {
   const { W, head } = map.layout;
   return el("div", { class: "sheet" }, map,
     svg("svg", { class: "pane tops", width: W, height: head, "aria-hidden": "true" }, map.names.tops));
 }
-/* A heat map as large as its place allows, or a window of it. options: as of heatMap(), and `of(view)`: more of them
- * for a window; drawn(map, view) is called with each. */
+/* A heat map as large as its place allows, or a window of it. options: those of heatMap(); of(view): more of them for a
+ * window; drawn(map, view): called after each drawing. */
 export function largeMap(view, { of = () => ({}), drawn = () => {}, id = "map", ...options }) {
   let map = null;
   return windowed(view, { fits: fitting(view, options.room ?? 900), colours: options.colours ?? byTheme(),

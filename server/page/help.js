@@ -35,12 +35,12 @@ const VIEWS = {
 
 const MODELS = { heads: (model) => hasHeads(model), map: (model) => translates(model) };
 
-/* A model that has what the view shows, of those that can be asked; undefined: it is not offered. */
+/* A model that supports the view, preferably the current one; undefined if there is none. */
 const able = (app, view) => [app.model(), ...app.models].find((model) => model && !model.pair
   && (MODELS[view] ?? translates)(model) && model.source === "en")
   ?? (view === "heads" ? app.models.find(hasHeads) : undefined);
 
-/* panels: {view: [label, ...]}; app: of app.js. */
+/* panels: {view: [label, ...]}; app: see app.js. */
 export function helpMenu(panels, app) {
   const link = (view, text) => {
     const model = able(app, view);

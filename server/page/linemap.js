@@ -5,8 +5,8 @@ import { NAMES, arrows, drawing, label, width } from "./map.js";
 import { t } from "./say.js";
 import { windowed } from "./windows.js";
 
-const SIZE = 15, MANY = 80; /* px of letters; lines that are drawn at once */
-const LEAST = 0.01; /* thinner ones cannot be seen */
+const SIZE = 15, MANY = 80; /* px of letters; words per side that are drawn at once */
+const LEAST = 0.01; /* thinner lines are invisible */
 const faint = (w) => 0.12 + 0.88 * w;
 
 function layout({ rows, columns }, room) {
@@ -30,7 +30,7 @@ function lines({ rows, columns, weights }, l, threshold) {
   }));
 }
 
-/* Makes the lines and names of one word stand out: choose(isTarget, k), or choose() for none. */
+/* Return choose(isTarget, k), which highlights the lines and labels of one word; choose() resets them. */
 function chooser(view, paths, names, onSay) {
   return (isTarget, k = -1) => {
     const of = (path) => (isTarget ? path.i : path.j) === k;
@@ -60,7 +60,7 @@ function follow(root, { rows, columns }, l, choose) {
   arrows(root, rows.length, (k) => choose(true, k));
 }
 
-/* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
+/* Source on the left, target on the right, a line for each weight of at least threshold. Options: see heatMap(). */
 export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(), onSay = () => {},
   name = t(NAMES[view.look]) }) {
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
@@ -75,7 +75,7 @@ export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(
   follow(root, view, l, chooser(view, paths, names, onSay));
   return root;
 }
-/* The same, or a window of it where there are too many words. */
+/* The same, or a window of it if there are too many words. */
 export const largeLines = (view, options) => windowed(view,
   { fits: view.rows.length < MANY && view.columns.length < MANY ? [MANY, MANY] : [40, 40], colours: options.colours,
   name: t(NAMES[view.look]),

@@ -1,5 +1,5 @@
-/* Links made by hand: a gold alignment, drawn into the map, kept in Pharaoh's notation: `j-i` is a sure link of
- * source word j and target word i, `jpi` a possible one, both from 0. */
+/* Editor of a gold alignment: links are drawn into the map, and kept in Pharaoh's notation. `j-i` is a sure link of
+ * source word j and target word i, `jpi` a possible one, both counted from 0. */
 import { button, el, group, note, number, svg, toggle } from "./dom.js";
 import { colours } from "./colour.js";
 import { largeMap } from "./heatmap.js";
@@ -14,7 +14,7 @@ const LINK = /^(\d+)([-p])(\d+)$/;
 const NEXT = { undefined: "-", "-": "p", p: undefined },
   SAYS = { undefined: "no link", "-": "a sure link", p: "a possible link" };
 
-/* A line of links -> {"j i": "-" or "p"}, those that are within the sentence. */
+/* Parse a line of links into {"j i": "-" or "p"}. Links outside the sentence are dropped. */
 export function parse(line, { rows, columns }) {
   const found = line.split(/\s+/).map((one) => LINK.exec(one)).filter((one) => one && one[1] < columns.length
     && one[3] < rows.length);
@@ -24,8 +24,8 @@ const placeOf = (key) => key.split(" ").map(Number);
 export const format = (links) => Object.entries(links).map(([key, kind]) => [...placeOf(key), kind])
   .sort(([a, b], [c, d]) => a - c || b - d).map(([j, i, kind]) => `${j}${kind}${i}`).join(" ");
 
-/* The model's links. Words are linked by the server's rule "several" (server/decode/outcome.c); subwords and
- * attention link each target unit with the source unit that has the most weight, unless that is </s>. */
+/* The model's links. Aligned words are linked by the server's rule "several" (server/decode/outcome.c); for subwords
+ * and attention, each target unit is linked with the source unit of most weight, unless that is </s>. */
 function modelLinks({ most, columns, weights, look }, words) {
   const best = (list) => list.indexOf(Math.max(...list)),
     tops = columns.map((_, j) => best(weights.map((row) => row[j])));
@@ -35,8 +35,8 @@ function modelLinks({ most, columns, weights, look }, words) {
     row.flatMap((_, j) => (linked(row, i, j) ? [[`${j} ${i}`, "-"]] : []))));
 }
 
-/* How well links agree with gold ones (Och and Ney 2003, A Systematic Comparison of Various Statistical Alignment
- * Models, 6): {precision, recall, error: the alignment error rate}, 0 to 1, or null where there is nothing to
+/* Agreement of links with gold links (Och and Ney 2003, A Systematic Comparison of Various Statistical Alignment
+ * Models, section 6): {precision, recall, error: the alignment error rate}, each 0 to 1; null if there is nothing to
  * compare. */
 export function agreement(links, gold) {
   const keys = Object.keys(links), sure = Object.values(gold).filter((kind) => kind === "-").length;
@@ -45,7 +45,7 @@ export function agreement(links, gold) {
     error: 1 - (inSure + inPossible) / (keys.length + sure) } : null;
 }
 
-/* The links as frames over the cells of a map; draw() again after a change. */
+/* Draw the links as frames over the cells of a map. Return a function that redraws them. */
 function frames(map, links, palette, [top, left]) {
   const { cell, x, y } = map.layout,
     layer = svg("g", { fill: "none", stroke: palette.warn, "stroke-width": cell > 20 ? 3 : 2,
@@ -61,7 +61,7 @@ function frames(map, links, palette, [top, left]) {
   return draw;
 }
 
-/* The sentence as words alone: </s> has no links. */
+/* The view without </s>, which has no links. */
 function wordsOf(view) {
   const columns = view.columns.filter((column) => !column.end);
   return { ...view, columns, weights: view.weights.map((row) => row.slice(0, columns.length)) };
@@ -100,7 +100,7 @@ function editor(panel, app, view) {
     Object.assign(links, others);
     changed();
   }
-  /* A file has a line for each sentence. */
+  /* A file has one line per sentence. */
   const load = async ({ target }) => {
     const lines = (await target.files[0].text()).split("\n");
     target.value = "";

@@ -1,20 +1,20 @@
-/* What the pictures of an attention matrix share. */
+/* Parts that the pictures of an attention matrix share. */
 import { direction, el, number, percent, svg } from "./dom.js";
 import { t } from "./say.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
-/* Px of a label; sheet.js has the same font. */
+/* LONGEST: px of a label. FONT: the same as in sheet.js. */
 const LONGEST = 200, FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 export const cut = (label, most) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026"
   : label);
 let pen = null;
-/* How wide a label is, in px, when it is bold. */
+/* Width of a label in px, in bold. */
 export function width(label, size = 13) {
   pen ??= document.createElement("canvas").getContext("2d");
   pen.font = `700 ${size}px ${FONT}`;
   return pen.measureText(label).width;
 }
-/* A label that takes at most so many px: what is left out is three dots. */
+/* Shorten a label with an ellipsis so that it takes at most `most` px. */
 export function fit(label, most = LONGEST, size = 13) {
   if (width(label, size) <= most) return label;
   let count = [...label].length - 1;
@@ -22,8 +22,8 @@ export function fit(label, most = LONGEST, size = 13) {
   return cut(label, count);
 }
 
-/* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. most: px
- * that it may take. */
+/* SVG text of a unit's label. toward: whether it extends to the left or to the right of its position, whatever its
+ * script. most: px that it may take. */
 export function label(unit, toward, colours, { most, size = 13, ...props }) {
   const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end",
     says = fit(unit.label, most, size);
@@ -31,12 +31,12 @@ export function label(unit, toward, colours, { most, size = 13, ...props }) {
     "text-anchor": anchor, "data-end": unit.end, ...props }, says, says !== unit.label && svg("title", {}, unit.label));
 }
 
-/* A picture of W x H px. Its ground is seen where it is saved. */
+/* A picture of W x H px. Its background is visible only in saved pictures. */
 export const drawing = (name, { W, H }, colours, props, ...content) =>
   svg("svg", { class: name, width: W, height: H, viewBox: `0 0 ${W} ${H}`, ...props },
   svg("rect", { class: "ground", width: W, height: H, fill: colours.card }), content);
 
-/* Up and down choose one of so many rows, Escape none (-1). */
+/* Let the up and down arrows choose one of `count` rows, and Escape none (-1). */
 export function arrows(root, count, choose) {
   let at = -1;
   root.addEventListener("keydown", (event) => {
@@ -48,7 +48,7 @@ export function arrows(root, count, choose) {
   });
 }
 
-/* The same as a table. */
+/* The matrix as a table. */
 export function table({ rows, columns, weights, source, look }) {
   return el("table", { dir: direction(source) },
     el("caption", { class: "sr" }, t("{0}: rows are target, columns source", t(NAMES[look]))),
@@ -65,7 +65,7 @@ export function legend(look, colours) {
       t("100% of the {0}", t(look)));
 }
 
-/* A cell and a row in words. */
+/* Wording of cells and rows. */
 const DOES = { alignment: " is aligned with ", attention: " looks at " },
   MOST = { alignment: DOES.alignment, attention: " looks most at " };
 
@@ -74,11 +74,11 @@ const name = (unit) => el("b", { dir: "auto" }, unit.end ? t("the end of the sen
 const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), t(DOES[look]), name(columns[j]),
   `: ${percent(weights[i][j])} (${number(weights[i][j], 4)})`];
 
-/* How likely it is that the word is right (ratings() of sentence.js). */
+/* Estimated probability that the word is right, in words (ratings() of sentence.js). */
 export const sayRating = (rated, i) =>
   (rated?.[i] === undefined ? [] : [t("; {0} likely to be right", percent(rated[i]))]);
 
-/* Where most of row i lies. */
+/* What row i is mostly aligned with, or looks at, in words. */
 export function sayMost({ rows, columns, weights, most, look }, i) {
   const j = most[i];
   if (j < 0 || !columns[j])
@@ -88,7 +88,7 @@ export function sayMost({ rows, columns, weights, most, look }, i) {
   return [name(rows[i]), t(MOST[look]), name(columns[j]), `, ${percent(weights[i][j])}`];
 }
 
-/* What the reader points at, in words. cell: {view, i, j, pinned}, or null. */
+/* Say in words what is pointed at. cell: {view, i, j, pinned}, or null. */
 export function say(node, cell) {
   node.replaceChildren(...(cell ? [...sayCell(cell.view, cell.i, cell.j), cell.pinned ? t(", pinned") : ""] : []));
 }

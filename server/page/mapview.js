@@ -12,7 +12,7 @@ const CELLS = { alignment:
         "second." };
 const REST = "The hatched column is the end of the sentence (</s>): what lies there is on no word.";
 
-/* The element that shows this sentence in one of its views. */
+/* An element that shows this sentence in one of its views. */
 export function picture(s, { state }, props) {
   const node = el("alignd-attention", { server: "", look: state.look, units: state.words ? "words" : "tokens",
     eos: state.eos, ...props });

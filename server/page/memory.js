@@ -1,10 +1,10 @@
-/* What outlives a visit: the URL's fragment, which is the link to share, and the history. */
+/* State that outlives a visit: the URL's fragment, which is the link to share, and the list of past texts. */
 import { LOOKS } from "./sentence.js";
 
 const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
-/* With their defaults, which the link leaves out. */
+/* Flags with their defaults, which the link omits. */
 const FLAGS = { auto: false, words: true, eos: false, lines: false, asTable: false, ofOwn: false, whole: false };
-/* Texts, left out when they are empty. */
+/* Strings, which the link omits if they are empty. */
 const WRITTEN = { glossary: "gl", own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2", head: "h",
   why: "w", word: "i", instead: "not", links: "g" };
 const STRATEGIES = ["beam", "greedy", "sample", "exact"];
@@ -24,13 +24,13 @@ function linkOf(state) {
   return `#${parts}`;
 }
 
-/* step: it is one that Back takes back. */
+/* step: add an entry to the browser's history. */
 export function writeLink(state, step = false) {
   const link = linkOf(state);
   if (link !== location.hash) history[step ? "pushState" : "replaceState"](null, "", link);
 }
 
-/* The link's part of the state, made valid. */
+/* Read the part of the state that the link holds, and make it valid. */
 export function readLink(state, views) {
   const parts = new URLSearchParams(location.hash.slice(1)), active = parts.get("k");
   for (const [name, key] of Object.entries(STORED)) if (parts.has(key)) state[name] = parts.get(key);
@@ -45,14 +45,14 @@ export function readLink(state, views) {
   if (!STRATEGIES.includes(state.strategy)) state.strategy = STRATEGIES[0];
 }
 
-/* Another text begins without questions. */
+/* State that is reset for a new text. */
 export const fresh = () => ({ seed: undefined, active: 0, asked: [], own: "", word: "", instead: "", links: "",
   whole: false });
-/* What the translation is made of: the same means that it need not be asked for again. */
+/* Key of a translation request: if it is unchanged, the translation need not be requested again. */
 export const asks = ({ text, model, auto, strategy, beam, seed, whole, glossary }) =>
   JSON.stringify([text, model, auto, strategy, beam, seed, whole, glossary]);
 
-/* [{text, model}], the last one first. */
+/* [{text, model}], most recent first. */
 export function past() {
   try {
     const kept = JSON.parse(localStorage.getItem("alignd") ?? "[]");

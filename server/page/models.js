@@ -1,10 +1,10 @@
-/* /page/models.html: the models of this server; an administrator downloads and removes them. */
+/* /page/models.html: lists the models of this server; an administrator downloads and removes them. */
 import { button, el, find } from "./dom.js";
 import { t } from "./say.js";
 import { languageName, speak, translatePage } from "./speak.js";
 
 const POLL_MS = 1000, cards = new Map(), fetching = new Set();
-let key = "", again, timer; /* the key stays in memory; again: what was refused without one */
+let key = "", again, timer; /* the key is kept in memory only; again: the action to retry with a key */
 
 async function ask(method, path, body) {
   const reply = await fetch(path, { method, body: body && JSON.stringify(body),
@@ -16,7 +16,7 @@ async function ask(method, path, body) {
 }
 
 const hide = (hidden) => { find("error").hidden = find("who").hidden = hidden; };
-/* Shows an error, and asks for a key where one is missing, or another is needed: returns whether. */
+/* Show an error. If a key is missing, or another one is needed, ask for it and return true. */
 function fail(error, act) {
   const asks = error.status === 401 || (error.status === 403 && key);
   find("error").textContent = error.status ? error.message : t("The server cannot be reached.");
@@ -42,7 +42,7 @@ function remove({ name }) {
   });
 }
 
-/* A download has no task, and cannot be removed. */
+/* A download has no `task`, and cannot be removed. */
 function card(model) {
   const { name, source, target, state, progress, bytes } = model;
   const facts = [t(state), bytes > 0 && `${(bytes / 1e6).toFixed(1)} MB`, model.from, model.version, model.licence,
@@ -55,7 +55,7 @@ function card(model) {
     model.task && button(t("Remove"), () => remove(model), { "aria-label": `${t("Remove")}: ${name}` }));
 }
 
-/* Draws what has changed, so that the focus stays where it is; asks again while something is downloaded. */
+/* Redraw only the cards that changed, so that the focus stays, and poll while a model is downloading or loading. */
 async function list() {
   const { models } = await ask("GET", "/models"), seen = new Set();
   for (const model of models) {

@@ -1,9 +1,9 @@
-/* Long texts: cut into pieces that are soon answered, and their answers put together again. */
+/* Long texts: split into pieces that are answered quickly, and their answers joined again. */
 
-const ROOM = 600, LONGEST = 1200; /* characters of paragraphs that go together; of one that stays whole */
+const ROOM = 600, LONGEST = 1200; /* characters: paragraphs joined into a piece; a paragraph kept whole */
 
-/* The sentences of a paragraph, as far as they are needed: stretches of at most LONGEST characters where there are
- * sentences so short. */
+/* Split a long paragraph at the ends of sentences into stretches of at most ROOM characters. A longer sentence is a
+ * stretch of its own. */
 function cut(text) {
   const list = [], parts = typeof Intl.Segmenter === "function"
     ? [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)].map(({ segment }) => segment)
@@ -15,8 +15,8 @@ function cut(text) {
   return list;
 }
 
-/* A text -> [{start, text}], which have all of it but white space between them. A text of up to LONGEST characters
- * is one piece. */
+/* Split a text into pieces [{start, text}], which cover all of it but white space between them. A text of up to LONGEST
+ * characters is one piece. */
 export function pieces(text) {
   if (text.length <= LONGEST) return [{ start: 0, text }];
   const found = [];
@@ -37,8 +37,7 @@ export function pieces(text) {
   return found;
 }
 
-/* Where each of an answer's sentences is: [start in the source, start in the target], of those that can be found
- * there. */
+/* Offsets of an answer's sentences: [start in the source, start in the target], -1 where a sentence is not found. */
 function placesOf({ text, sentences }, source) {
   let at = [0, 0];
   return sentences.map((s) => {
@@ -54,8 +53,8 @@ function placesOf({ text, sentences }, source) {
   });
 }
 
-/* parts: [{start, text, answer}] of `whole`, the answers of its first pieces -> one answer. Each sentence has its
- * place {source, target}, or -1 where it was not found. done: the last one is there. */
+/* Join parts [{start, text, answer}], the answers to the first pieces of `whole`, into one answer. Each sentence has a
+ * place {source, target}, -1 where it was not found. done: all pieces are answered. */
 export function together(whole, parts, done) {
   const [{ answer: first }] = parts, sentences = [], warnings = [], places = [];
   let text = "", at = 0;

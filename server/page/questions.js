@@ -1,6 +1,5 @@
-/* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the
- * sentence as it stands; undo goes one back. Of questions that are asked before the last one is answered, the last
- * one counts. */
+/* What-if questions: another token, another place to look, a translation of the user's own. Each question builds on the
+ * current sentence, and undo reverts one. A new question cancels the one that is pending. */
 import { button, el, note, number } from "./dom.js";
 import * as api from "./api.js";
 import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
@@ -13,7 +12,7 @@ import { t } from "./say.js";
 const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)],
   ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, t(k)), el("dd", {}, v))));
 
-/* A sentence with what another has not marked, if there is another. */
+/* A sentence in which the words that differ from `other` are marked, if that is given. */
 export function marked(title, s, other) {
   const how = { words: true, eos: false }, units = targets(s, how),
     marks = other ? changed(targets(other, how).map((u) => u.label), units.map((u) => u.label)) : [];
@@ -22,14 +21,14 @@ export function marked(title, s, other) {
       : unit.label])), facts(s)];
 }
 
-/* Two of them side by side. */
+/* Two sentences side by side, each compared with the other. */
 const beside = (props, titles, a, b) => el("div", { class: "cards", ...props },
   el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
 
 export class Questions {
-  #waits = { what: null, score: null }; /* what is being asked */
+  #waits = { what: null, score: null }; /* abort controllers of the requests in flight */
   constructor(app) { Object.assign(this, { app, asked: [], error: null, wrong: null, reference: null, text: "" }); }
-  /* What has been asked is not waited for any more. */
+  /* Cancel the requests in flight. */
   cancel() {
     for (const wait of Object.values(this.#waits)) wait?.abort();
     this.#waits = { what: null, score: null };
@@ -43,18 +42,18 @@ export class Questions {
     this.#waits[name]?.abort();
     return (this.#waits[name] = new AbortController()).signal;
   }
-  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they
+  /* Write the questions into the link. c: a step and the token chosen there; f: steps and the source tokens that they
    * look at. */
   #note(step) {
     this.app.state.asked = this.asked.map(({ mark }) => mark);
     this.app.remember(step);
   }
-  /* Asks what the link has; of `asked`, up to where there is no answer. The link stays as it is until all is there. */
+  /* Ask the questions of a link again, up to the first one without an answer. The link is rewritten only at the end. */
   async restore({ asked, own }) {
     this.reset();
     const waits = this.#waits;
     for (const mark of asked) if (!(await this.#again(mark))) break;
-    if (this.#waits !== waits) return; /* something else has been asked */
+    if (this.#waits !== waits) return; /* something else was asked meanwhile */
     this.#note(false);
     if (own) await this.score(own);
   }
@@ -71,12 +70,12 @@ export class Questions {
     return { ...(translation === undefined ? app.search() : { model: app.state.model, translation }), text,
       split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
   }
-  /* The sentence as it stands, with more in it. */
+  /* Decode the current sentence again, with more fields in the reply. */
   async again(include) {
     return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0];
   }
 
-  /* Returns whether there is an answer. */
+  /* Ask a question, and return whether there is an answer. */
   async #ask(title, mark, given) {
     const { app } = this, signal = this.#begin("what");
     try {
@@ -97,7 +96,7 @@ export class Questions {
     if (document.activeElement === document.body) document.getElementById("undo")?.focus({ preventScroll: true });
   }
 
-  /* The token takes the place of token i. */
+  /* Replace token i by another token. */
   choose(i, token) { return this.#asked(this.#choice(i, token)); }
   #choice(i, token) {
     const s = this.app.sentence();
@@ -107,7 +106,7 @@ export class Questions {
       .map((one) => one.replaceAll("\u2581", ""))), `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
   }
 
-  /* These steps look at these source tokens alone. */
+  /* Make these steps look only at these source tokens. */
   force(look) { return this.#asked(this.#look(look)); }
   #look({ steps, tokens }) {
     const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])),
@@ -146,7 +145,7 @@ export class Questions {
       beside({ role: "status" }, [t("Before"), same ? t("After: the same") : t("After")], last.before, last.sentence));
   }
 
-  /* Scores a translation of the reader's own. */
+  /* Score a translation of the user's own. */
   async score(target) {
     const { app } = this, base = app.base(), signal = this.#begin("score");
     this.text = target;

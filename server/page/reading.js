@@ -1,21 +1,20 @@
-/* Source and target as two texts that can be selected: pointing at a word of either shades its partners by the
- * weights between them, and threads join them. One word of each text is a stop of the Tab key, and the arrow keys go
- * on from there. */
+/* Source and target as two selectable texts. Pointing at a word of either shades its partners by their weights, and
+ * threads connect them. Each text is one tab stop; the arrow keys move between its words. */
 import { el, roving } from "./dom.js";
 import { visible, sources, targets, probability, ratings } from "./sentence.js";
 import { t } from "./say.js";
 import { threads } from "./threads.js";
 
-const FAR = 4; /* px that a pointer moves before it selects */
+const FAR = 4; /* px of pointer movement that make a click a selection */
 
-/* A text whose words are elements of their own; what is between them stays. mark(unit, k): {class, vars} by which a
- * word shows how sure the model is of it. name: of the pair, for the ids of its words. */
+/* A line of text whose words are elements; the text between them stays. mark(unit, k): {class, vars} that show how sure
+ * the model is of a word. name: prefix of the words' ids. */
 function line(units, text, { kind, lang, label, mark, name }) {
   const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group",
     "aria-label": t("{0}: arrow keys go from word to word", label) });
   const words = units.map((unit, k) => {
     const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    /* The mark of the end is no text, and is not copied with it. */
+    /* The </s> marker is drawn by the style sheet, so that it is not copied with the text. */
     const word = el("span", { class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "),
       id: `${name}-${kind}-${k}`, "data-k": k, title: unit.end && t("End of the sentence"), vars: marked.vars },
       unit.end ? "" : unit.surface || unit.label);
@@ -26,7 +25,6 @@ function line(units, text, { kind, lang, label, mark, name }) {
   return [place, words];
 }
 
-/* Shades words by their weights. */
 export const shade = (words, weights) => words.forEach((word, k) => {
   const w = weights?.[k] ?? 0;
   if (w <= 0.001 && !word.classList.contains("lit")) { word.style.removeProperty("--w"); return; }
@@ -34,7 +32,8 @@ export const shade = (words, weights) => words.forEach((word, k) => {
   word.classList.toggle("lit", w > 0.1);
 });
 
-/* Calls act(number of the word) where one of a place is chosen: by a click that does not select, Enter or Space. */
+/* Call act(k) when word k of a place is chosen: by Enter, Space, or a click that does not select text. Return a
+ * function that finds the word of an event, or -1. */
 export function choosable(place, act) {
   let from = null;
   const k = (event) => {
@@ -44,7 +43,7 @@ export function choosable(place, act) {
   place.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
   place.addEventListener("click", (event) => {
     const moved = from && event.detail && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > FAR;
-    if (k(event) >= 0 && !moved && event.detail < 2) act(k(event)); /* twice selects a word */
+    if (k(event) >= 0 && !moved && event.detail < 2) act(k(event)); /* a double click selects a word */
   });
   place.addEventListener("keydown", (event) => {
     if ((event.key !== "Enter" && event.key !== " ") || k(event) < 0) return;
@@ -55,7 +54,7 @@ export function choosable(place, act) {
 }
 
 const unmarked = () => ({});
-/* A bar under each word that the model has rated; otherwise a line under one that it was unsure of. */
+/* Marks under words: a bar where the model estimates quality, otherwise a line where it was unsure. */
 export function marks(s, how) {
   const rated = ratings(s, how);
   return (unit, k) => {
@@ -65,9 +64,9 @@ export function marks(s, how) {
   };
 }
 
-/* how: words, eos, look, name, and the langs [source, target] and result, what the target is called. handlers:
- * onTarget(unit, i), onSource(unit, j), hinted(view, i) of the target unit pointed at, hinted(null) when none is.
- * Returns {node, pin(i)}: a target word that stays lit, or -1. */
+/* how: words, eos, look, name, langs: [source, target], result: label of the target. handlers: onTarget(unit, i),
+ * onSource(unit, j), hinted(view, i) when target unit i is pointed at, hinted(null) when none is. Returns {node,
+ * pin(i), point(i), rest()}; pin(i) keeps target word i highlighted, pin(-1) ends that. */
 export function pair(s, how, { onTarget, onSource, hinted }) {
   const view = visible(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns
     ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
@@ -94,7 +93,7 @@ export function pair(s, how, { onTarget, onSource, hinted }) {
     shade(target, weights.map((one) => one[j]));
     web.light((_, at) => at === j);
   }
-  /* What is said of a pinned word stays: it has buttons. */
+  /* The hint of a pinned word stays, because it has buttons. */
   const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); };
   const listen = (place, units, point, act) => {
     const k = choosable(place, (at) => act(units[at], at));

@@ -1,4 +1,4 @@
-/* Files that the reader takes away. */
+/* Saving of files that the page makes. */
 import { el } from "./dom.js";
 
 export function save(name, blob) {

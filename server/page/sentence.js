@@ -1,4 +1,4 @@
-/* What the page makes of a sentence of the API: words or tokens, a matrix over them, and numbers. */
+/* Sentences of the API as the page uses them: words or tokens, a matrix over them, and numbers. */
 
 const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/;
 const MARKS = /^[\p{P}\p{S}]+$/u;
@@ -7,7 +7,7 @@ export const END = "</s>";
 const joins = (left, right) => !left || !right || !(MARKS.test(left) || MARKS.test(right) || CJK.test(left.at(-1))
   || CJK.test(right[0]));
 
-/* Words of an answer that does not tell its own: tokens with nothing between them are one. */
+/* Words for a reply without any: tokens with nothing between them form a word. */
 function joined(places, text) {
   const list = [];
   for (const { start, stop } of places) {
@@ -19,7 +19,7 @@ function joined(places, text) {
   return list;
 }
 
-/* Each of `places` -> the numbers of the words that it has a part of. Most are within one. */
+/* Indexes of the words that each place overlaps, usually one. */
 function partsOf(places, words, text) {
   return places.map(({ start, stop }) => {
     const inner = stop - text.slice(start, stop).trimStart().length,
@@ -29,8 +29,9 @@ function partsOf(places, words, text) {
   });
 }
 
-/* Tokens, where they are in their text, and where its words are -> [{label, surface, start, stop, parts: [[token,
- * share], ...], end}]. A token of several words gives each its share. end: it is </s>, which comes last. */
+/* Units of a text, from its tokens, their offsets and those of its words: [{label, surface, start, stop, parts:
+ * [[token, share], ...], end}]. A token that spans several words gives each an equal share. end: the unit is </s>,
+ * which comes last. */
 function units(tokens, offsets, words, text, merged) {
   const places = offsets.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })),
     hasEnd = tokens.at(-1) === END, count = tokens.length - (hasEnd ? 1 : 0);
@@ -48,22 +49,23 @@ function units(tokens, offsets, words, text, merged) {
     end: true }] : list;
 }
 
-/* The source with its </s>, if the model reads one: what lies on it is part of the picture. how: {words, eos, look}. */
+/* Source units, with </s> if the model reads it, because the weight on it is part of the picture. how: {words, eos,
+ * look}. */
 export const sources = (s, { words }) => units(s.source_tokens, s.offsets.source, s.words?.offsets.source,
   s.source_text, words);
 export const targets = (s, { words, eos }) => units(s.tokens, s.offsets.target, s.words?.offsets.target, s.text, words)
   .filter((unit) => eos || !unit.end);
 export const tokensOf = (unit) => unit.parts.map(([i]) => i);
 
-/* The two ways to look at a sentence: what each word was translated from, and what the decoder looked at when it
- * chose the word. A model that has no head for the first shows the second. */
+/* Two ways to look at a sentence: what each word was translated from, and what the decoder looked at when it chose the
+ * word. A model without an alignment head has only the second. */
 export const LOOKS = ["alignment", "attention"];
 const rowsOf = (s, look) => (look === "alignment" ? (s.soft_alignment ?? s.attention) : s.attention);
 export const hasHead = (model) => model?.alignment_head ?? false;
 export const hasHeads = (model) => model?.heads ?? false;
 
-/* The source unit of most weight. One is aligned with </s> only if that has half of the weight or more; the decoder
- * looks at it as at any other. */
+/* The source unit with the most weight. For alignment, </s> counts only with at least half of the weight; for
+ * attention, it is like any other. */
 function mostOf(weights, columns, look) {
   const end = columns.at(-1)?.end ? columns.length - 1 : -1, others = weights.slice(0, end < 0 ? undefined : end);
   if (end >= 0 && (look === "attention" ? weights[end] > Math.max(0, ...others) : weights[end] >= 0.5)) return end;
@@ -71,16 +73,15 @@ function mostOf(weights, columns, look) {
   return best > 0 ? others.indexOf(best) : -1;
 }
 
-/* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column of most weight or -1, look,
- * text, source}. A cell's value is summed over source tokens and averaged over target tokens, and a row with its
- * </s> has the sum 1. null: the model has no attention. */
+/* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column with the most weight or -1,
+ * look, text, source}. A cell is summed over source tokens and averaged over target tokens, so that a row with its </s>
+ * sums to 1. null: the model has no attention. */
 export function matrix(s, how) {
   const views = made.get(s) ?? new Map(), key = JSON.stringify([how.look, how.words, how.eos]);
   if (!views.has(key)) made.set(s, views.set(key, viewOf(s, how)));
   return views.get(key);
 }
-/* The same as it is drawn. Of words and their alignment </s> is no part: `most` is columns.length where a word is
- * aligned with it. */
+/* The matrix as it is drawn. An alignment of words omits </s>; `most` is columns.length for a word aligned with it. */
 export function visible(s, how) {
   const view = matrix(s, how);
   if (!view || !how.words || how.look !== "alignment" || !view.columns.at(-1)?.end) return view;
@@ -88,7 +89,7 @@ export function visible(s, how) {
     weights: view.weights.map((row) => row.slice(0, -1)) };
   return view.words;
 }
-const made = new WeakMap(); /* a sentence's views: all that is drawn of it at a time is the same one */
+const made = new WeakMap(); /* cached views by sentence, so that all drawings share the same one */
 
 function viewOf(s, how) {
   const tokens = rowsOf(s, how.look);
@@ -107,16 +108,17 @@ function viewOf(s, how) {
 export const probability = (s, unit) =>
   (s.log_probs ? Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i]))) : 1);
 
-/* How likely each target word is right, 0 to 1, as the model estimates it; null: it does not, or these are no words. */
+/* Estimated probability that each target word is right, 0 to 1; null for tokens, or if the model does not estimate
+ * it. */
 export const ratings = (s, { words }) => (words ? (s.quality?.words ?? null) : null);
 
-/* force_attention: these steps look at these source tokens alone. */
+/* Value of force_attention that makes these steps look only at these source tokens. */
 export function forced(s, steps, tokens) {
   const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));
   return steps.map((step) => ({ step, weights }));
 }
 
-/* The text that ends with this token in place of token i. */
+/* The text up to token i, with this token in its place. */
 export function prefix(s, i, token) {
   const before = i > 0 ? s.text.slice(0, s.offsets.target[i - 1].end_utf16) : "";
   const pieces = s.tokens.some((t) => t.startsWith("\u2581"));
@@ -124,7 +126,7 @@ export function prefix(s, i, token) {
   return (before + gap + token.replaceAll("\u2581", " ")).trimStart();
 }
 
-/* For each item of b: is it new, compared with a (longest common subsequence). */
+/* For each item of b, whether it is new compared with a (by longest common subsequence). */
 export function changed(a, b) {
   const length = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i--)

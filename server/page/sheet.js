@@ -1,8 +1,7 @@
-/* The style sheet of the pictures: of the element's shadow tree, and of the page for what it has in common with
- * that. */
+/* Style sheets of the pictures: that of the element's shadow tree, and the part that the page shares with it. */
 import { DARK, LIGHT } from "./colour.js";
 
-/* What another page may set: --alignd-ink, --alignd-paper, --alignd-serif, ... */
+/* Custom properties that an embedding page may set: --alignd-ink, --alignd-paper, --alignd-serif, ... */
 const properties = (values) => Object.entries(values)
   .map(([name, value]) => `--${name}: var(--alignd-${name}, ${value});`).join(" ");
 const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif',

@@ -1,4 +1,4 @@
-/* The page's own language, and the names of others in it. */
+/* Language of the page itself, and names of languages in it. */
 import { spoken, t, use } from "./say.js";
 
 const FILES = { de: () => import("./de.js"), fr: () => import("./fr.js") };
@@ -11,7 +11,7 @@ function wanted() {
   } catch { /* storage is forbidden */ }
   return navigator.languages.map((one) => one.split("-")[0]).find((one) => LANGUAGES.includes(one)) ?? "en";
 }
-/* Loads the reader's language; the page stays English where that fails. */
+/* Load the reader's language; the page stays English if that fails. */
 export async function speak() {
   const one = wanted();
   try {
@@ -20,10 +20,10 @@ export async function speak() {
   document.documentElement.lang = spoken();
 }
 export function speakNext(one) {
-  try { localStorage.setItem("alignd-language", one); } catch { /* it is chosen again after a reload */ }
+  try { localStorage.setItem("alignd-language", one); } catch { /* the choice is lost after the reload */ }
   location.reload();
 }
-/* The English of index.html: texts of elements, and these attributes. */
+/* Translate the texts of the HTML file: marked elements, and these attributes. */
 export function translatePage() {
   if (spoken() === "en") return;
   for (const node of document.querySelectorAll("[data-say]")) node.textContent = t(node.textContent);
@@ -32,13 +32,13 @@ export function translatePage() {
 }
 
 const names = new Map();
-/* A language's name in the reader's language; its code where it has none. */
+/* Name of a language in the reader's language, or its code if it has no name. */
 export function languageName(one) {
   if (!names.has(one)) {
     let name;
     try {
       name = new Intl.DisplayNames([spoken()], { type: "language" }).of(one);
-    } catch { /* a code of our own, such as x-geoquery */ }
+    } catch { /* a private code, such as x-geoquery */ }
     names.set(one, name ?? one);
   }
   return names.get(one);

@@ -1,5 +1,5 @@
-/* A sentence and its picture as one HTML file that stands alone: it holds the element's modules and what they show,
- * opens without a server and asks for nothing. */
+/* Export of a sentence and its picture as one self-contained HTML file. It includes the element's modules and their
+ * data, and needs neither a server nor a network. */
 
 const FROM = /from "\.\/([\w-]+\.js)"/g, PREFIX = "alignd/";
 const STYLE =
@@ -7,16 +7,16 @@ const STYLE =
     "3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } " +
       "alignd-attention + alignd-attention { margin-top: 1.5rem } @media (prefers-color-scheme: dark) { body { " +
         "background: #131218; color: #ecebf2 } }";
-/* Scripts and styles of the file itself, and nothing from elsewhere. */
+/* Allow only the file's own scripts and styles. */
 const POLICY =
   "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 const START =
   `import "${PREFIX}element.js"; const result = JSON.parse(document.getElementById("result").textContent); for (const view of document.querySelectorAll("alignd-attention")) view.result = result;`;
 
-/* The element's modules as an import map of data: addresses. */
+/* The element's modules as an import map of data: URLs. */
 async function importMap() {
   const imports = {}, wanted = ["element.js"];
-  for (const name of wanted) { /* grows while it is gone through */
+  for (const name of wanted) { /* grows during the loop */
     const reply = await fetch(new URL(name, import.meta.url));
     if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
     const text = await reply.text();
@@ -28,12 +28,12 @@ async function importMap() {
 }
 
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)};`);
-/* Within a script: no end tag, and no comment, begins in it. */
+/* Escape <, so that no end tag or comment begins within a script. */
 const json = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
 const tag = (name, attributes) =>
   `<${name}${Object.entries(attributes).filter(([, value]) => value !== false).map(([key, value]) => ` ${key}="${escaped(String(value))}"`).join("")}>`;
 
-/* result: what the element shows; views: [the attributes of an element, ...]; svg: for readers without scripts. */
+/* result: what the elements show; views: the attributes of each element; svg: fallback without scripts. */
 export async function toHtml({ title, result, views, svg }) {
   return ["<!doctype html>", "<html lang=\"en\">", "<meta charset=\"utf-8\">",
     tag("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }),

@@ -1,4 +1,4 @@
-/* The names of a model's task, its examples, and the models for each pair of languages. */
+/* Names and examples of a model's task, and the models for each language pair. */
 import { hasHead } from "./sentence.js";
 
 const TASKS = {
@@ -16,33 +16,33 @@ const EXAMPLES = {
     "What is the highest mountain in Alaska?"],
 };
 
-const SHORT = 28; /* characters: a line on a phone */
+const SHORT = 28; /* characters that fit on a line of a phone */
 
 export const task = (model) => TASKS[model?.task] ?? OTHER;
 export const translates = (model) => model?.task === "translation";
 export const examples = (model) => EXAMPLES[model?.target] && !translates(model) ? EXAMPLES[model.target]
   : (translates(model) && EXAMPLES[model.source]) || [];
-/* The text of the first visit; on a phone, one that fits. */
+/* Text of the first visit; on a phone, one that fits on a line. */
 export const opening = (model) => examples(model).find((text) => innerWidth >= 640 || text.length <= SHORT) ?? "";
 
-const without = (code) => code?.split("-")[0]; /* its region */
+const without = (code) => code?.split("-")[0]; /* drops the region */
 
-/* Of those that read a language, the one to take instead of a model that does not: one that writes the same as that,
- * or what that reads. */
+/* The model for a language that the current model does not read: one with the same target, else one that writes the
+ * current source language, else the first. */
 export function readerOf(models, language, { source, target }) {
   const readers = models.filter((model) => translates(model) && without(model.source) === without(language));
   return readers.find((model) => model.target === target) ?? readers.find((model) => model.target === source)
     ?? readers[0];
 }
 
-/* The pairs that no model serves but two in turn do: of what the server says that it translates (`languages`), what
- * is left. They are in the list like models; a request names their languages. */
+/* Pairs that two models translate in turn: those that the server lists in `languages` but no single model serves. They
+ * are listed like models; a request names their languages. */
 export const pairsOf = (models, languages) => languages.flatMap(({ code, targets }) => targets
   .filter((target) => !models.some((model) => translates(model) && without(model.source) === without(code)
     && (model.variants || without(model.target) === without(target))))
   .map((target) => ({ name: `${code} \u2192 ${target}`, source: code, target, task: "translation", pair: true,
     alignment_head: models.filter(translates).every(hasHead) })));
 
-/* The model, or the pair, that translates between two languages; undefined: there is none. */
+/* The model, or the pair, that translates between two languages; undefined if there is none. */
 export const modelFor = (models, source, target) => models.find((model) => translates(model) && model.source === source
   && model.target === target);

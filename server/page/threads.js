@@ -1,18 +1,18 @@
-/* Threads between the words of two texts, wherever their lines break: one for each weight that counts, over both
- * texts, drawn for what is on the screen. */
+/* Threads between the words of two texts, wherever their lines break: one for each weight of at least LEAST. Only those
+ * on the screen are drawn. */
 import { svg } from "./dom.js";
 
-const LEAST = 0.05, MARGIN = 200; /* px above and below the window that are drawn, too */
+const LEAST = 0.05, MARGIN = 200; /* MARGIN: px above and below the window that are drawn, too */
 
-/* Where a word is within a box: of one that is broken, its longer part. */
+/* Position of a word within a box; for a word broken across lines, that of its longest part. */
 function placeOf(word, box) {
   const parts = [...word.getClientRects()], part = parts.reduce((a, b) => (b.width > a.width ? b : a), parts[0] ?? box);
   return { x: part.left + part.width / 2 - box.left, top: part.top - box.top, bottom: part.bottom - box.top };
 }
 
-/* place: the element that holds both texts, and gets the picture; above, below: their words; weights [below][above];
- * end: the number of the one above that is </s>, or -1. light(test): those of which test(i, j) is true stand out;
- * without a test, all are alike. */
+/* place: the element that holds both texts and receives the picture. above, below: their words. weights [below][above].
+ * end: index of </s> in `above`, or -1. light(test) highlights the threads for which test(i, j) is true; without a
+ * test, all look alike. */
 export function threads(place, above, below, weights, end) {
   const links = weights.flatMap((row, i) =>
     row.flatMap((w, j) => (w < LEAST || !above[j] || !below[i] ? [] : [{ i, j, w, node: null }])));
@@ -39,7 +39,7 @@ export function threads(place, above, below, weights, end) {
     link.node.classList.toggle("on", !!test?.(link.i, link.j));
     root.append(link.node);
   }
-  /* Those on the screen have a path, the others have none. */
+  /* Add paths for the threads on the screen, and remove the others. */
   function show() {
     waits = false;
     if (!seen || !root.isConnected) return;

@@ -1,5 +1,4 @@
-/* The two boxes: what is typed, with a mirror below it that shades its words, and the translation, a text to select
- * and to take away. */
+/* The two boxes: the text, with a mirror below it that shades its words, and the translation as selectable text. */
 import { button, el, find, copy, roving } from "./dom.js";
 import { choosable, marks, shade } from "./reading.js";
 import { t } from "./say.js";
@@ -18,7 +17,8 @@ const SAYS = {
   unknown: () => t("Many of these words are unknown to the model."),
 };
 
-/* Words of a text as elements within it: [place, unit, k] of each, in order. */
+/* Fill a place with a text whose words are elements. Return the element of each word; null for one that is empty or
+ * overlaps another. */
 function fill(place, text, words, className) {
   const nodes = [], content = [];
   let at = 0;
@@ -37,7 +37,7 @@ function fill(place, text, words, className) {
   return nodes;
 }
 
-/* app: of app.js. onPoint(s, i): target word i of sentence s is pointed at, or -1; onChoose(s, i). */
+/* onPoint(s, i): target word i of sentence s is pointed at, or -1 for none; onChoose(s, i): it is chosen. */
 export class Translator {
   #source = [];
   #target = [];
@@ -73,7 +73,7 @@ export class Translator {
   }
   say(text) { find("said").textContent = text; }
 
-  /* The text has changed: nothing is known of its words. The mirror gives both boxes their height. */
+  /* The text has changed, and its words are no longer known. The mirror gives both boxes their height. */
   typed() {
     this.mirror.textContent = `${this.box.value}\n`;
     this.#source = [];
@@ -87,7 +87,7 @@ export class Translator {
     this.box.closest(".boxes").classList.toggle("wide", length > LONG);
   }
 
-  /* answer: of together(), or null. */
+  /* answer: from together() of pieces.js, or null. */
   draw(answer, langs, limit) {
     this.#answer = answer;
     this.#lit = [];
@@ -121,7 +121,7 @@ export class Translator {
     this.counted(limit);
     this.#listening();
   }
-  /* Sentence by sentence, the words that a warning is about. */
+  /* List the warnings, and mark the words that they are about. */
   #warn(answer) {
     const warnings = answer.warnings.filter(({ code }) => code in SAYS),
       all = warnings.map((warning) => SAYS[warning.code](warning));
@@ -191,14 +191,14 @@ export class Translator {
 
 /* ---- languages ---- */
 
-/* Languages that people ask for and that this server may not have: they are in the list, which says how to get one. */
+/* Common languages that this server may lack. They are listed nevertheless, and choosing one shows how to get a
+ * model. */
 const MORE =
   "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh".split(" ");
 const byName = (codes) => [...new Set(codes)].sort((a, b) => languageName(a).localeCompare(languageName(b)));
 const options = (codes) => byName(codes).map((code) => el("option", { value: code }, languageName(code)));
 
-/* Fills the lists for a source and a target. others: [{value, label}], further targets: the models that do not
- * translate. */
+/* Fill the language lists. others: [{value, label}], further targets: the models that do not translate. */
 export function languageLists(languages, { source, target, auto, detected }, others) {
   const known = languages.map(({ code }) => code), reach = languages.find(({ code }) => code === source)?.targets ?? [],
     from = find("from"), to = find("to");
@@ -214,7 +214,7 @@ export function languageLists(languages, { source, target, auto, detected }, oth
   to.value = target;
 }
 
-/* There is no model for these languages: how to get one. */
+/* Message that no model translates these languages, and how to get one. */
 export function missing(source, target) {
   const command = `alignd get ${source}-${target}`;
   return el("div", { class: "state", id: "missing" },

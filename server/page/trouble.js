@@ -4,7 +4,7 @@ import { useKey } from "./api.js";
 import { t } from "./say.js";
 
 const KEPT = "Your text is still here.";
-/* status: a title, where the server's own words are not one, and what to do about it. */
+/* By status: a title, or "" to use the server's message, and advice. */
 const WORDS = {
   0: ["The server cannot be reached.", KEPT],
   401: ["This server requires an API key.", "It is kept only until you close this tab."],
@@ -16,7 +16,7 @@ const WORDS = {
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 
-/* Counts down in a note, and then does it, unless the note has gone by then. */
+/* Count down in a note and then call act(), unless the note has been removed or hidden by then. */
 function countDown(seconds, act) {
   const note = el("span", { class: "count", "aria-hidden": "true" });
   const say = () => { note.textContent = t("Trying again in {0} s", seconds); };
@@ -30,7 +30,7 @@ function countDown(seconds, act) {
   return note;
 }
 
-/* Asks for the key of the server, and then does it. */
+/* Ask for the server's API key, and then call act(). */
 function askKey(act) {
   const key = el("input", { type: "password", id: "key", autocomplete: "off", required: true });
   return el("form", { class: "again", onsubmit: (event) => {
@@ -40,8 +40,8 @@ function askKey(act) {
   } }, el("label", {}, t("Key "), key), el("button", { class: "primary" }, t("Use it")));
 }
 
-/* Shows an error at a place; again: what tries once more. A busy server is asked again by itself, one out of reach
- * when the network is back. */
+/* Show an error. again(): retries. A busy server is retried after a countdown, an unreachable one when the network is
+ * back. */
 export function fail(place, error, again) {
   const [title, advice] = WORDS[error.status] ?? ["", ""];
   place.replaceChildren(el("strong", {}, title ? t(title) : sentence(error.message)),
@@ -57,7 +57,7 @@ export function fail(place, error, again) {
   }, { once: true });
 }
 
-/* The same, as a paragraph. */
+/* The same, in a new paragraph. */
 export function failure(error, again) {
   const place = el("p", { class: "error", role: "alert" });
   fail(place, error, again);

@@ -1,11 +1,11 @@
-/* Progress of long requests, with a button to cancel them. */
+/* Progress bar of long requests, with a button to cancel them. */
 import { button, el, note } from "./dom.js";
 import { failure } from "./trouble.js";
 import { t } from "./say.js";
 
-/* Draws at a place what is found already, or what ask({signal, tell}) finds. Until then tell(done, all) moves a bar,
- * and a button stops it; so does the end of the place itself. draw(found) is not called after that. again(): asks
- * once more. */
+/* Draw what is found already, or else what ask({signal, tell}) finds. Meanwhile tell(done, all) moves a progress bar. A
+ * button cancels the request, and so does the removal of `place`; draw(found) is then not called. again(): repeats the
+ * request. */
 export async function waiting(place, { found, ask, draw, again }) {
   if (found) return draw(found);
   const mine = new AbortController(), bar = el("progress", { max: 1, value: 0, "aria-label": t("Asked") }),

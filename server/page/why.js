@@ -1,5 +1,5 @@
-/* The view that asks why a word was written: source words left out, another word in its place, source or what was
- * written before. */
+/* The view that explains why a word was written: source words left out, another word in its place, source against
+ * previous words. */
 import { direction, el, group, keys, note, number, percent, roving, toggle } from "./dom.js";
 import { colours } from "./colour.js";
 import { largeMap } from "./heatmap.js";
@@ -16,14 +16,14 @@ const name = (word) => el("b", { dir: "auto" }, word);
 const chance = (logProb) => percent(Math.exp(Math.min(0, logProb)));
 const isMark = (word) => /^[\p{P}\p{S}]+$/u.test(word.surface);
 
-/* The target word that is asked about: the one of the link, or the one that the model was least sure of. */
+/* Index of the target word in question: that of the link, or else the one that the model was least sure of. */
 function chosen(s, rows, { word }) {
   if (/^\d{1,3}$/.test(word) && rows[word]) return Number(word);
   const sure = rows.map((row) => (isMark(row) ? 1 : probability(s, row)));
   return sure.indexOf(Math.min(...sure));
 }
 
-/* One of the target words, to choose. */
+/* Buttons to choose one of the target words. */
 function chooser(rows, at, choose) {
   const buttons = rows.map((row, i) => toggle(row.surface, i === at, () => choose(i), { id: `word-${i}` })),
     place = el("div", { class: "words", role: "group", "aria-label": t("Word"),
@@ -81,7 +81,7 @@ function leftOut(panel, app, s) {
 
 /* ---- another word in its place ---- */
 
-/* What the model might have written there instead. */
+/* Alternatives that the model considered at the word's first token. */
 const alternatives = (s, row) => (s.top_k?.[tokensOf(row)[0]] ?? []).map(({ token }) => token.replaceAll("\u2581", ""))
   .filter((token) => token && token !== END && !row.surface.startsWith(token));
 
@@ -136,7 +136,7 @@ function whyNot(panel, app, s) {
   if (instead) contrastOf(place, app, s, { i, other: instead });
 }
 
-/* ---- source, or what was written before ---- */
+/* ---- source or previous words ---- */
 
 function shares({ rows, whole, before }) {
   return el("div", { class: "cover", role: "list", "aria-label": t("Words") }, rows.map((row, i) => {

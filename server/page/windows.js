@@ -1,11 +1,11 @@
-/* A view that is too large for its place: a small picture of all of it, and a window of it that is drawn large, so
- * that nothing scrolls within the page. */
+/* A view that is too large for its place: a thumbnail of all of it, and a window that is drawn large, so that nothing
+ * scrolls within the page. */
 import { direction, el } from "./dom.js";
 import { t } from "./say.js";
 
-const SHADES = 256, SMALL = 280; /* px of the small picture */
+const SHADES = 256, SMALL = 280; /* px of the thumbnail */
 
-/* Weights as a picture of a pixel each. */
+/* A matrix of weights as a picture, one pixel per weight. */
 export function thumb(weights, colours, mirrored) {
   const canvas = el("canvas", { width: weights[0].length, height: weights.length, class: mirrored && "mirrored" }),
     context = canvas.getContext("2d", { willReadFrequently: true });
@@ -28,20 +28,20 @@ function pixelsOf(colours) {
   return kept.get(colours.paper);
 }
 
-/* A stretch of a view, of so many rows and columns from there. */
+/* Part of a view: `rows` rows and `columns` columns from [i, j]. */
 function part(view, [i, j], [rows, columns]) {
   return { ...view, rows: view.rows.slice(i, i + rows), columns: view.columns.slice(j, j + columns),
     weights: view.weights.slice(i, i + rows).map((row) => row.slice(j, j + columns)),
     most: (view.most ?? []).slice(i, i + rows).map((k) => k - j), from: [i, j] };
 }
-/* The columns that the rows in the middle of a window look at. */
+/* First column of a window that is centred on what its middle row looks at. */
 function following(view, i, [rows, columns]) {
   const row = view.weights[Math.min(view.rows.length - 1, i + (rows >> 1))], best = row.indexOf(Math.max(...row));
   return best - (columns >> 1);
 }
 
-/* fits: [rows, columns] that can be drawn at once. draw(view, move): draws all of it, or a window, whose `from` says
- * where it begins; move(rows, columns) goes on by so many. Returns the element. */
+/* fits: [rows, columns] that can be drawn at once. draw(view, move): draws the view, or a window of it that begins at
+ * view.from; move(rows, columns) moves the window, and returns whether it could. Returns the element. */
 export function windowed(view, { fits, colours, draw, name }) {
   const size = [view.rows.length, view.columns.length],
     shown = size.map((count, k) => Math.max(1, Math.min(count, fits[k])));

@@ -1,5 +1,5 @@
-/* make bench-page: what the page costs, medians: node bench.mjs ALIGND, from the top folder, on a machine that has
- * nothing else to do. */
+/* make bench-page: medians of what the page costs. node bench.mjs ALIGND, from the top folder, on an otherwise idle
+ * machine. */
 import { rmSync } from "node:fs";
 import { startDaemon } from "../clients/daemon.mjs";
 import { begin, end, link, program, translated, visit } from "./browser.mjs";
@@ -9,7 +9,7 @@ import { measureHeads, measureKey, measureMap, measurePointer, median, randomMod
 const RUNS = 15, MODEL = "transformer-alignment-layer";
 const say = (what, value, unit) => console.log(`${what.padEnd(64)} ${value.toFixed(0).padStart(8)} ${unit}`);
 
-/* A first visit: its first paint, when the translation is there, and what all of it weighed. */
+/* A first visit: time to the first paint, time to the translation, and bytes loaded. */
 async function arrive() {
   let found;
   await visit("", async (page) => {

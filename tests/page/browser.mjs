@@ -1,4 +1,4 @@
-/* Debian's chromium before a daemon, for the tests of the page and for its pictures. */
+/* Debian's chromium in front of a daemon, for the tests and the screenshots of the page. */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,19 +12,19 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const program = process.argv[2] ?? "build/alignd";
 export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
-/* A name of this machine that is not its own. */
+/* A host name that resolves to this machine but is not its own. */
 export const STRANGE = "strange.example";
 export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "why", "links", "corpus", "export"];
 
-/* SLOW=N: pages have one Nth of a processor, and each answer comes up to this much later. It finds what the page or
- * a test takes for granted too early. */
+/* SLOW=N: slow pages down N times, and delay each reply by up to LATE_MS. This finds places where the page or a test
+ * relies on timing. */
 const SLOW = Number(process.env.SLOW ?? 0), LATE_MS = 800;
-/* A machine that does much else; a bound, not a measure. */
+/* Allows for a busy machine: a bound, not a measurement. */
 export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? (SLOW ? 240000 : 60000));
 
 let browser, own, begun;
 
-/* The daemon of the shipped models and the browser, started once. */
+/* Start the daemon with the shipped models, and the browser, once. */
 export const begin = () => (begun ??= start());
 async function start() {
   own = await startDaemon(program, shipped);
@@ -38,12 +38,13 @@ export async function end() {
 }
 
 export const address = () => own.url;
-/* What the daemon answers to a POST. */
+/* Reply of the daemon to a POST. */
 export const ask = async (path, body) =>
   (await fetch(`${own.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
 export const link = (fields) => `#${new URLSearchParams({ t: sentence, m: "en-fr", ...fields })}`;
 
-/* In every page: deep(selector), all elements within shadow trees, too; deepFocus(), the one that has the focus. */
+/* Defined in every page: deep(selector), all matching elements, also within shadow trees; deepFocus(), the element with
+ * the focus. */
 function seeThrough() {
   const roots = (root) =>
     [root, ...[...root.querySelectorAll("*")].flatMap((node) => (node.shadowRoot ? roots(node.shadowRoot) : []))];
@@ -55,7 +56,7 @@ function seeThrough() {
   };
 }
 
-/* FILES=FOLDER: the page as its files are there, not as they were built into the program. */
+/* FILES=FOLDER: serve the page from the files there, not from those built into the program. */
 const TYPES = { js: "text/javascript", css: "text/css", svg: "image/svg+xml", html: "text/html" };
 const POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 const fromFiles = (context) => context.route((url) => /^\/(page\/[\w.-]+|embed\.js|)$/.test(url.pathname), (route) => {
@@ -71,13 +72,14 @@ async function slowDown(context, page) {
   await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
   await context.route((url) => !/^\/(page\/|embed\.js|$)/.test(url.pathname), async (route) => {
     await new Promise((later) => setTimeout(later, LATE_MS * Math.random()));
-    await route.fallback().catch(() => {}); /* the page has gone */
+    await route.fallback().catch(() => {}); /* the page is closed */
   });
 }
 
-/* A page of its own: body(page). Errors of the console and requests to other hosts fail the test, but for those that
- * `expected` matches. before(page) runs before the page is loaded; daemon: another than that of the shipped models,
- * or a site; also: the other origins that it may ask. TRIES=2 visits once more after a failure, and prints it. */
+/* Run body(page) in a new page. Console errors and warnings, and requests to other hosts, fail the test, except those
+ * that `expected` matches. before(page) runs before the page is loaded; daemon: another than that of the shipped
+ * models, or a site; also: other origins that the page may request. TRIES=2 retries once after a failure, and prints
+ * it. */
 export async function visit(hash, body, how = {}) {
   for (let tries = Number(process.env.TRIES ?? 1); ; tries--) {
     try {
@@ -113,16 +115,16 @@ async function visitOnce(hash, body,
   }
 }
 
-/* Before violations(); the context needs bypassCSP. */
+/* Inject axe, which violations() does by itself if need be. The context needs bypassCSP. */
 export const startAxe = (page) => page.evaluate(axe);
-/* What axe finds. */
+/* Violations that axe finds. */
 export async function violations(page) {
   if (!(await page.evaluate(() => window.axe))) await startAxe(page);
   const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
   return found.violations.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`);
 }
 
-/* Opens "How it decodes", and chooses there. */
+/* Open "How it decodes". */
 export async function how(page) {
   if (!(await page.locator("#how").evaluate((node) => node.open))) await page.locator("#how summary").click();
 }
@@ -133,11 +135,10 @@ export async function set(page, name, value) {
 export const translated = (page) => page.locator(".target .unit").first().waitFor();
 export const text = (locator) => locator.evaluate((node) => node.textContent);
 export const target = (page, word) => page.locator(".target .unit", { hasText: new RegExp(`^${word}$`) }).first();
-/* Words: </s> is not one. */
+/* Words only, without </s>. */
 export const sourceWords = (page) => page.locator(".source .unit:not(.end)");
 export const source = (page, word) => page.locator(".source .unit", { hasText: new RegExp(`^${word}$`) }).first();
-/* What check() asserts is true, now or when the page has drawn what was done before: with the next frame, or the
- * next answer. */
+/* Wait until the assertions of check() hold: the page may not have drawn its last change or received its answer yet. */
 export async function becomes(check) {
   for (const end = Date.now() + PATIENCE_MS; ;) {
     try {
@@ -148,12 +149,12 @@ export async function becomes(check) {
     }
   }
 }
-/* Waits until a test in the page is true. page.waitForFunction() evaluates a string at each try but the first, which
+/* Wait until a test in the page is true. page.waitForFunction() evaluates a string on every try but the first, which
  * the page's policy forbids. */
 export const holds = (page, test, argument) =>
   becomes(async () => assert.ok(await page.evaluate(test, argument), `${test}`));
-/* Points at an element and waits until it is under the pointer: the layout may still move it. check(): as of
- * becomes(), while it is pointed at. */
+/* Point at an element until it is under the pointer, because the layout may still move it. check(): as for becomes(),
+ * while the element is pointed at. */
 export const point = (locator, check = () => {}) => becomes(async () => {
   await locator.hover();
   assert.ok(await locator.evaluate((node) =>
@@ -161,7 +162,7 @@ export const point = (locator, check = () => {}) => becomes(async () => {
     requestAnimationFrame(() => requestAnimationFrame(() => settled(node.matches(":hover")))))));
   await check();
 });
-/* Another width, for which the page has drawn everything anew. */
+/* Change the width, and wait until the page has redrawn everything for it. */
 export async function widen(page, width) {
   await page.setViewportSize({ width, height: 900 });
   await holds(page, () => {
@@ -170,12 +171,12 @@ export async function widen(page, width) {
   });
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 }
-/* Not wider than its window. */
+/* Assert that the page is not wider than its window. */
 export const fits = (page, what = "") => holds(page, () => document.documentElement.scrollWidth <= innerWidth)
   .catch(() => assert.fail(`wider than the window: ${what}`));
-/* The link, as the page has it: page.url() hears of it later. */
+/* The link as the page has it; page.url() is updated later. */
 export const hashOf = (page) => page.evaluate(() => location.hash);
-/* What the browser saves when a button is pressed. */
+/* Content of the file that a button saves. */
 export async function saved(page, name) {
   const [download] = await Promise.all([page.waitForEvent("download"),
     page.getByRole("button", { name, exact: true }).click()]);

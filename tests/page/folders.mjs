@@ -1,24 +1,23 @@
-/* Model folders for scripts that no shipped model writes: those of tests/golden with other words in their
- * vocabularies. The weights stay made up, and with them what is translated; tokens, offsets and attention are the
- * daemon's. */
+/* Model folders for scripts that no shipped model writes: those of tests/golden with other words in their vocabularies.
+ * The weights, and therefore the translations, are made up; tokens, offsets and attention are the daemon's. */
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const letters = /\p{L}/u;
 
-/* Lines with letters in them become these words, as many as there are. */
+/* Replace the vocabulary's lines that contain letters by these words, as far as they go. */
 function replaceWords(path, words) {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n"), left = [...new Set(words)];
   writeFileSync(path, lines.map((line, id) => (id > 2 && letters.test(line) ? left.shift() ?? line : line)).join("\n")
     + "\n");
 }
 
-/* sides: [source, target], each { code, words }. Returns the folder. */
+/* source, target: {code, words}. Returns the folder. */
 export function scriptFolder(name, golden, [source, target]) {
   const folder = join(mkdtempSync(join(tmpdir(), "alignd-page-")), name), path = join(folder, "config.json");
   mkdirSync(folder);
-  /* Some are links, which stay as they are. */
+  /* Some are links: copy their content, so that the originals stay unchanged. */
   for (const file of ["config.json", "model.safetensors", "source.vocab", "target.vocab"])
     copyFileSync(join("tests/golden", golden, file), join(folder, file));
   const config = JSON.parse(readFileSync(path, "utf8"));
@@ -29,7 +28,7 @@ export function scriptFolder(name, golden, [source, target]) {
   return folder;
 }
 
-/* A model under another name, with other languages. Returns the folder. */
+/* A model folder under another name, with changes to its config.json. Returns the folder. */
 export function renamedFolder(model, name, changes) {
   const folder = join(mkdtempSync(join(tmpdir(), "alignd-page-")), name);
   mkdirSync(folder);
@@ -40,7 +39,7 @@ export function renamedFolder(model, name, changes) {
   return folder;
 }
 
-/* Each word alone and behind each prefix. */
+/* Each word alone, and after each prefix. */
 const prefixed = (prefixes, words) => ["", ...prefixes].flatMap((prefix) => words.map((word) => prefix + word));
 
 export const hebrew = { code: "he", words: prefixed(["ו", "ה", "ב", "ל", "מ", "כ", "ש"],

@@ -1,6 +1,6 @@
-/* Lists what the page calls left out, for judging by eye: node left_out.mjs ALIGND MODEL COUNT < TEXTS, one a line,
- * from the top folder. Stops after COUNT texts with a verdict. TAB-separated: word, its coverage, text, translation.
- * The verdicts are the page's own: its modules run here. */
+/* Lists the words that the page reports as omitted, to be judged by eye: node left_out.mjs ALIGND MODEL COUNT < TEXTS,
+ * one text per line, from the top folder. Stops after COUNT texts with omissions. Prints, separated by tabs, the word,
+ * its coverage, the text and its translation. The verdicts come from the page's own modules, which run here. */
 import { readFileSync } from "node:fs";
 import { startDaemon } from "../clients/daemon.mjs";
 

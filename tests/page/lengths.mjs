@@ -1,4 +1,4 @@
-/* Pictures of texts of 8, 30, 80 and 250 words, at three widths, by day and by night: node lengths.mjs ALIGND FOLDER
+/* Screenshots of texts of 8, 30, 80 and 250 words, at three widths, in both themes: node lengths.mjs ALIGND FOLDER
  * [WORDS...], from the top folder. */
 import { mkdirSync } from "node:fs";
 import { begin, end, translated, visit } from "./browser.mjs";
@@ -11,7 +11,7 @@ const SENTENCES = ["The old man gave the children some bread.",
   "We took what we needed, closed the door of the house and walked slowly through the garden.",
   "It was the last day of the summer, and we all knew that school would begin again on Monday.",
     "Some of us were happy, others were sad, and my brother did not say a word."];
-/* So many words of them, as often as needed, with a paragraph after each four. */
+/* A text of `count` words: these sentences, repeated as needed, with a paragraph break after every fourth. */
 export function wordsOf(count) {
   const list = [];
   for (let k = 0; list.length < count; k++) {

@@ -1,4 +1,4 @@
-/* How long the page takes to draw: for the tests of it, and for `make bench-page`. */
+/* Measures how long the page takes to draw, for its tests and for `make bench-page`. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +7,8 @@ import { program } from "./browser.mjs";
 
 const SIZE = 16;
 
-/* A model of random weights, whose translations are as long as their source: {folder, model, square(n)}, square(n) a
- * link to n - 1 words, which with their </s> have an n x n matrix. */
+/* A model with random weights, whose translations are as long as their source: {folder, model, square(n)}. square(n) is
+ * a link to n - 1 words, which with their </s> have an n x n matrix. */
 export function randomModel() {
   const folder = mkdtempSync(join(tmpdir(), "alignd-page-")), model = join(folder, "random");
   const sizes = ["embedding", "hidden", "attention", "readout"].flatMap((name) => [`--${name}`, String(SIZE)]);
@@ -20,8 +20,8 @@ export function randomModel() {
 
 export const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
-/* A click on Translate, until the frame after the new map has been painted; less what the browser measured for the
- * API's answer. */
+/* Time from a click on Translate to the frame after the new map has been painted, less the browser's measurement of the
+ * API's reply. */
 const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
   const find = () => document.querySelector("#map-view")?.shadowRoot.querySelector(".map"), old = find(),
     began = performance.now();
@@ -31,7 +31,7 @@ const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(async () => {
       const drawn = performance.now(), answer = () => performance.getEntriesByType("resource")
         .find((entry) => entry.startTime >= began && entry.name.endsWith("/translate"));
-      while (!answer()) await new Promise((next) => setTimeout(next, 5)); /* the browser may note it later */
+      while (!answer()) await new Promise((next) => setTimeout(next, 5)); /* the browser may record it later */
       resolve({ cells: map.dataset.cells, api: answer().duration, ms: drawn - began - answer().duration });
     }));
   };
@@ -46,8 +46,7 @@ export async function measureMap(page, runs) {
   return { cells: found[0].cells, ms: median(found.map(({ ms }) => ms)), api_ms: median(found.map(({ api }) => api)) };
 }
 
-/* From a key that is pressed in a text of so many words, whose translation is there, to the frame that shows it: a
- * median, in ms. */
+/* Median time in ms from a key press in a translated text to the frame that shows it. */
 export const measureKey = (page, runs) => page.evaluate(async (count) => {
   const box = document.getElementById("text"), times = [];
   box.focus();
@@ -61,7 +60,7 @@ export const measureKey = (page, runs) => page.evaluate(async (count) => {
   return times.sort((a, b) => a - b)[times.length >> 1];
 }, runs);
 
-/* From the pointer's coming upon a cell of the map to the frame that says what it holds: a median, in ms. */
+/* Median time in ms from the pointer entering a cell of the map to the frame that says what the cell holds. */
 export const measurePointer = (page, runs) => page.evaluate(async (count) => {
   const { shadowRoot } = document.querySelector("#map-view"), map = shadowRoot.querySelector(".map"),
     box = map.getBoundingClientRect(), { layout } = map, times = [];
@@ -75,8 +74,8 @@ export const measurePointer = (page, runs) => page.evaluate(async (count) => {
   return times.sort((a, b) => a - b)[times.length >> 1];
 }, runs);
 
-/* 6 layers of 8 heads over 60 tokens, given to the view of heads; a click on one of their kinds, until the next frame:
- * {pictures, marked, ms}, a median. */
+/* Give the heads view 6 layers of 8 heads over 60 tokens, and click on each kind of head: {pictures, marked, ms}, ms
+ * being the median time from a click to the next frame. */
 export const measureHeads = (page, runs) => page.evaluate(async (count) => {
   const N = 60, tokens = Array.from({ length: N }, (_, k) => `\u2581w${k}`),
     places = tokens.map((_, k) => ({ start_utf16: 4 * k, end_utf16: 4 * k + 3 })),

@@ -1,5 +1,5 @@
-/* The README's moving picture of a question: node moving.mjs ALIGND OUT.webp, from the top folder. A sentence is
- * typed, its translation appears, words are pointed at. Needs img2webp. */
+/* The README's animation of a question: node moving.mjs ALIGND OUT.webp, from the top folder. A sentence is typed, its
+ * translation appears, words are pointed at. Needs img2webp. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { begin, end, link, sentence, target, translated, visit } from "./browser.mjs";
 
 const out = process.argv[3] ?? "moving.webp", folder = mkdtempSync(join(tmpdir(), "alignd-moving-")), frames = [];
-const FRAME_MS = 80, TYPED = 3, STEPS = 4; /* characters a frame; frames of a way of the pointer */
+const FRAME_MS = 80, TYPED = 3, STEPS = 4; /* characters per frame; frames per pointer movement */
 const LOOK_MS = 1600, READ_MS = 2400;
 
 async function frame(page, ms = FRAME_MS) {
@@ -16,7 +16,7 @@ async function frame(page, ms = FRAME_MS) {
   frames.push("-d", String(ms), path);
 }
 
-/* Without an event of its own the page does not ask before all is typed. */
+/* Set the value without an input event, so that the page does not translate before all is typed. */
 async function type(page, text) {
   await page.locator("#text").focus();
   await frame(page, LOOK_MS / 2);
@@ -30,7 +30,7 @@ async function type(page, text) {
   await frame(page, LOOK_MS);
 }
 
-/* Pictures of a page have no pointer; this one follows the mouse. */
+/* Screenshots have no pointer, so draw one that follows the mouse. */
 async function showPointer(page) {
   await page.evaluate(() => {
     const pointer = document.createElementNS("http://www.w3.org/2000/svg", "svg"),

@@ -1,5 +1,5 @@
-/* The page in Debian's chromium, against a daemon with the shipped models: node [--test-name-pattern=...] run.mjs
- * ALIGND, from the top folder. */
+/* Tests of the page in Debian's chromium, against a daemon with the shipped models: node [--test-name-pattern=...]
+ * run.mjs ALIGND, from the top folder. */
 import { after, before } from "node:test";
 import { begin, end } from "./browser.mjs";
 

@@ -1,6 +1,6 @@
-/* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the
- * top folder. README as the name: those of tests/page/screenshots (make pictures). TRANSFORMER in the environment: a
- * model's folder, for the pictures of heads. */
+/* Screenshots of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the
+ * top folder. With README as the name, those of tests/page/screenshots (make pictures). TRANSFORMER in the environment:
+ * a model folder, for the screenshots of heads. */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
@@ -24,7 +24,7 @@ const heads =
   `#${new URLSearchParams({ v: "heads", t: "a man in a blue shirt is standing on a ladder cleaning a window ." })}`;
 const right = { t: "הילד משחק בשלג והילדה קוראת ספר.", m: "he-ar", s: "sample", seed: 1 };
 
-/* name: [hash, what is done before the picture, what is done before the page is loaded, daemon] */
+/* name: [hash, action before the screenshot, action before the page is loaded, daemon] */
 const shots = {
   ...Object.fromEntries(views.map((view) => [view, [link({ v: view }), async (page) => {
     await translated(page);
@@ -86,7 +86,7 @@ const shots = {
     .join(" "), words: 0 }), translated],
 };
 
-/* Those of the README, [shot, file, width, height, theme]: what a first look sees, without scrolling. */
+/* Screenshots of the README, [shot, file, width, height, theme]: what is visible without scrolling. */
 const readme = [["hover", "attention", 1000, 656, "light"], ["question", "question", 1000, 860, "light"],
   ...(transformer ? [["heads", "heads", 1280, 1390, "light"], ["arcs", "arcs", 1280, 1640, "light"]] : [])];
 

@@ -1,6 +1,6 @@
-/* Everybody reaches everything: axe finds nothing in any state of the page, at three widths, by day, by night and in
- * forced colours, and no state is wider than the page. One page is taken through all states of a server that
- * answers, another through those of one that does not. */
+/* Accessibility: axe finds no violations in any state of the page, at three widths, in light, dark and forced colours,
+ * and no state is wider than the page. One page goes through all states of a server that answers, another through those
+ * of one that does not. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -15,7 +15,7 @@ const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "d
 
 let folder, daemon;
 before(async () => {
-  folder = renamedFolder("weights/fr-en", "de-en", { source: "de" }); /* for a pair that two models translate */
+  folder = renamedFolder("weights/fr-en", "de-en", { source: "de" }); /* for a pair that needs two models */
   daemon = await startDaemon(program, [...shipped, folder, `tests/golden/${HEADS}`]);
 });
 after(() => {
@@ -23,7 +23,7 @@ after(() => {
   rmSync(dirname(folder), { recursive: true });
 });
 
-/* What there is room for depends on the width, colours do not. */
+/* The layout depends on the width but not on colours, so not every combination is checked. */
 async function check(page, state) {
   const look = async (width, media) => {
     await page.emulateMedia(media);
@@ -54,7 +54,7 @@ const corpus = (page) => page.locator("#corpus-file")
   .setInputFiles({ name: "one.tsv", mimeType: "text/plain", buffer: Buffer.from("Yes.\tOui.\n") });
 const heads = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
 
-/* name: [the link's fields, what is done then..., or waited for]. */
+/* name: [fields of the link, steps that act or wait...]. */
 const ANSWERED = {
   "a translation": [{}, see("#panel .map")],
   "a word is pinned": [{}, click(".target .unit"), see("#see")],
@@ -108,7 +108,7 @@ test("axe: every state of a server that answers", () => visit("", async (page) =
 
 const refusal = (status, code, error, seconds) =>
   ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
-/* name: [what the page waits with, how it is answered]; without an answer the server cannot be reached. */
+/* name: [message of the page, reply of the server]; without a reply the server cannot be reached. */
 const REFUSED = {
   "no server": ["The server cannot be reached."],
   loading: ["The models are still loading.", refusal(503, "unavailable", "the models are still loading", 600)],

@@ -1,4 +1,4 @@
-/* Many texts of a file: scored, sorted, looked at. */
+/* Corpus view: the texts of a file are scored, sorted and opened. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, hashOf, holds, link, saved, text, translated, violations, visit } from "./browser.mjs";
@@ -7,8 +7,8 @@ const PAIRS = [["She gave him the book.", "Elle lui donna le livre."], ["Where i
   "Où est le chien ?"], ["A boy plays in the snow.", "Un garçon joue."], ["Who wrote this letter?", ""]];
 const FILE =
   `\ufeff${PAIRS.slice(0, 2).map((pair) => pair.join("\t")).join("\r\n")}\r\n\r\n${PAIRS[2].join("\t")}\n${PAIRS[3][0]}\n${"snow ".repeat(200)}\n`;
-const REFUSED = { expected: /413/ }; /* the last line, which is too long */
-const LINES = [1, 2, 4, 5, 6]; /* the third is blank */
+const REFUSED = { expected: /413/ }; /* the last line is too long */
+const LINES = [1, 2, 4, 5, 6]; /* the third line is blank */
 const give = (page, content, name = "pairs.tsv") => page.locator("#corpus-file")
   .setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(content) });
 const table = (page) => page.locator("#panel tbody tr")
@@ -39,7 +39,7 @@ test("corpus: pairs and texts alone, as the server scores them; a line that it r
   assert.match(rows[4][2], /more than 128 tokens/);
   assert.equal(rows[4][3], "");
   assert.equal(parseInt(rows[2][5], 10) < parseInt(rows[0][5], 10), true, "less of the boy in the snow is covered");
-  await page.locator("#tab-map").click(); /* it outlives the opening of another view */
+  await page.locator("#tab-map").click(); /* the table survives switching views */
   await page.locator("#tab-corpus").click();
   assert.deepEqual(await table(page), rows);
 }, REFUSED));
@@ -55,10 +55,10 @@ test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn a
     const up = (await value(column)).slice(0, 4);
     assert.deepEqual(up, [...up].sort((a, b) => a - b), name);
     assert.equal(await page.locator("th[aria-sort=ascending]").textContent(), `${name} \u2191`);
-    await page.keyboard.press("Enter"); /* the focus stays */
+    await page.keyboard.press("Enter"); /* the heading keeps the focus */
     const down = (await value(column)).slice(0, 4);
     assert.deepEqual(down, [...down].sort((a, b) => b - a), name);
-    assert.equal((await order(page)).at(-1), 6); /* without a value: last, whichever way */
+    assert.equal((await order(page)).at(-1), 6); /* rows without a value come last in both directions */
   }
   await page.keyboard.press("Enter");
   assert.deepEqual(await order(page), LINES);
@@ -127,7 +127,7 @@ test("corpus: a file that is dropped; of a long one the first 1,000 lines, in ba
   await page.locator("#row-1000").waitFor();
   await whole(page);
   assert.ok(sizes.every((size) => size <= 24), `${sizes}`);
-  assert.equal(sizes.reduce((sum, size) => sum + size) - 24, 1000); /* the batch that was stopped was asked twice */
+  assert.equal(sizes.reduce((sum, size) => sum + size) - 24, 1000); /* the cancelled batch was requested twice */
 }, { expected: /ERR_FAILED|aborted/ }));
 
 test("corpus: no violations that axe finds, at 390 px, with a line opened",

@@ -14,7 +14,7 @@ test("docs: one operation at a time, found by its name; its request is sent and 
   await page.locator("section.shown#languages").waitFor();
   await page.locator("#languages").getByRole("button", { name: "Send" }).click();
   await page.locator("#languages .reply", { hasText: /^200 [^]*"code": "en"/ }).waitFor();
-  /* The headings of what is not shown are missing. */
+  /* Hidden sections leave gaps in the order of headings. */
   assert.deepEqual((await violations(page)).filter((one) => !one.startsWith("heading-order")), []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollHeight) < 6000);
   for (const width of [390, 1440]) {
@@ -23,9 +23,9 @@ test("docs: one operation at a time, found by its name; its request is sent and 
     assert.ok(await page.locator("nav").evaluate((nav) => nav.getBoundingClientRect().height <= innerHeight),
       `${width}: the list is higher than the window`);
   }
-}, { bypassCSP: true, expected: /404/ })); /* the browser asks for an icon */
+}, { bypassCSP: true, expected: /404/ })); /* the browser requests an icon */
 
-/* Those that change what a server has, or need what this one lacks, are answered by an error of the API. */
+/* Examples that change the server, or need what this one lacks, get an API error. */
 test("docs: every example in JSON is answered by 200, or by an error that names what is missing",
   () => visit("docs", async (page) => {
   await page.locator("section.shown#translate form").waitFor();
@@ -48,14 +48,15 @@ test("docs: every example in JSON is answered by 200, or by an error that names 
     []);
 }, { expected: /40[0345]/ }));
 
-/* Each operation's form, sent as it comes: the example, or what must be there; a file where one is asked for. */
+/* Send each operation's form as it is prefilled: with the example or the required fields, and a file where one is asked
+ * for. */
 test("docs: a form sends each request", () => visit("docs", async (page) => {
   await page.locator("section.shown#translate form").waitFor();
   const sections = await page.locator("section[data-method]")
     .evaluateAll((list) => list.map(({ id, dataset }) => ({ id, ...dataset }))), wrong = [];
   assert.ok(sections.length > 40, `${sections.length}`);
   for (const { id, method, path } of sections) {
-    if (path === "/models/reload") continue; /* the other tests have the same server */
+    if (path === "/models/reload") continue; /* the other tests share this server */
     await page.evaluate((one) => { location.hash = one; }, `#${id}`);
     const form = page.locator(`section.shown[id="${id}"] form`), file = form.locator("input[type=file]");
     await form.waitFor();

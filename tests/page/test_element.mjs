@@ -1,4 +1,4 @@
-/* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite
+/* <alignd-attention> in other people's pages: from a server of another origin, and from the npm package in a Vite page
  * and a React page. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -19,7 +19,7 @@ const include = ["tokens", "log_probs", "attention", "soft_alignment", "alignmen
   "top_k", "eos"];
 let folder, reply;
 
-/* A site of files: {url, stop}. find(path) gives a path's content. */
+/* A site that serves files: {url, stop}. find(path): content of a path, or undefined. */
 async function serve(find) {
   const server = createServer((request, response) => {
     const path = request.url === "/" ? "/index.html" : request.url, content = find(path);
@@ -29,7 +29,7 @@ async function serve(find) {
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
 }
-/* Visits it; requests go to it and to the daemon only. */
+/* Visit a site whose page may request only itself and the daemon. */
 async function open(find, body, options = {}) {
   const site = await serve(find);
   try {
@@ -55,7 +55,7 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/* The words that it shows, and what it says when one is pointed at. */
+/* Check the words that the element shows, and its hint when one is pointed at. */
 async function works(page) {
   await page.locator("alignd-attention .target .unit").first().waitFor();
   const { words, text: whole } = reply.results[0].sentences[0];
@@ -83,11 +83,11 @@ test("element: in a plain page of another origin, which asks the server, and is 
   await map.waitFor();
   assert.equal(await map.locator("rect").nth(1).getAttribute("fill")
     .then((fill) => parseInt(fill.slice(1, 3), 16) < 0x60 || parseInt(fill.slice(1, 3), 16) > 0x90), true);
-  /* The dark theme's ink. */
+  /* Ink of the dark theme. */
   assert.equal(await page.locator("#given .side").evaluate((node) => getComputedStyle(node).color),
     "rgb(236, 235, 242)");
 
-  /* A step shall look elsewhere: the server is asked by the element itself. */
+  /* Make a step look elsewhere: the element itself sends the request. */
   const word = page.locator("#asks .target .unit").nth(2);
   await word.click();
   await page.locator("#asks .source .unit").nth(0).click();
@@ -99,12 +99,12 @@ test("element: in a plain page of another origin, which asks the server, and is 
     force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
   await holds(page, (wanted) => document.getElementById("asks").result.text === wanted, other);
 
-  await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* attributes ask anew */
+  await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* sends a new request */
   await page.locator("#asks .source .unit", { hasText: "cold" }).waitFor();
   await page.locator("#asks .target .unit").first().focus();
   await page.locator("#asks").evaluate((view) => view.setAttribute("translation", "Moi je suis froid."));
   await page.locator("#asks .target .unit", { hasText: "Moi" }).waitFor();
-  await page.keyboard.press("ArrowRight"); /* the new drawing has kept the focus */
+  await page.keyboard.press("ArrowRight"); /* redrawing has kept the focus */
   assert.equal(await page.evaluate(() => window.deepFocus().textContent), "je");
   await page.locator("#asks").evaluate((view) => view.setAttribute("model", "none"));
   await page.locator("#asks .message.wrong").waitFor();
@@ -141,7 +141,7 @@ test("element: it is light on a page that declares no color-scheme, and follows 
   async (page) => {
   await works(page);
   const ink = () => page.locator("#asks .line.target").first().evaluate((node) => getComputedStyle(node).color);
-  assert.equal(await ink(), "rgb(29, 28, 36)"); /* the reader's system is dark, the page is white */
+  assert.equal(await ink(), "rgb(29, 28, 36)"); /* the system is dark, but the page is white */
   for (const [scheme, expected] of [["dark", "rgb(236, 235, 242)"], ["light", "rgb(29, 28, 36)"],
     ["light dark", "rgb(236, 235, 242)"]]) {
     await page.evaluate((name) => {
@@ -160,7 +160,7 @@ test("element: it is light on a page that declares no color-scheme, and follows 
     document.getElementById("given").removeAttribute("theme");
   });
   await page.locator("#given .pane").first().waitFor();
-  /* White as the page, not beige. */
+  /* White like the page, not beige. */
   await holds(page, () => /rgb\(255, 255, 255\)/.test(getComputedStyle(window.deep("#given .pane, .pane").at(-1))
     .backgroundImage));
 }, { theme: "dark" }));
@@ -193,7 +193,7 @@ for (const name of ["vite", "react"]) {
   });
 }
 
-/* What a notebook has of a model: traits, and listeners of their changes. */
+/* A stand-in for a notebook's model: traits, and listeners for their changes. */
 test("element: as a module of anywidget",
   () => open((path) =>
   (path === "/index.html"
@@ -232,7 +232,7 @@ test("element: the package has what it names, and it stays small", async () => {
   assert.ok(bytes < 34000, `${bytes} bytes`);
 });
 
-/* What the browser was sent for the page's own files, uncompressed. */
+/* [path, uncompressed size] of the page's own files that the browser has loaded. */
 const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("navigation"),
   ...performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/page/"))]
   .map(({ name, decodedBodySize }) => [new URL(name).pathname, decodedBodySize]));
@@ -242,7 +242,7 @@ test(
     "opened", () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
   await page.waitForLoadState("networkidle");
-  /* Those are pages of their own. */
+  /* docs and models are pages of their own. */
   const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0),
     served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name)
     && !/^(docs|models)\./.test(name));
@@ -257,7 +257,7 @@ test(
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
   assert.ok(sum(first) < 156000, `${sum(first)} bytes`);
   assert.ok(sum(all) < 220000, `${sum(all)} bytes`);
-  /* A reader loads one of them, or none. */
+  /* A reader loads at most one language. */
   for (const [name, size] of spoken) assert.ok(size < 23500, `${name}: ${size} bytes`);
   for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"],
     ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
@@ -279,7 +279,7 @@ test("element: a view that cannot be loaded says so, and is loaded when it is tr
   await page.locator("#loss-map").waitFor();
 }, { expected: /ERR_FAILED/ }));
 
-/* The class as it stands, without a browser. */
+/* The element's class, loaded without a browser. */
 async function elementClass(packed) {
   copyFileSync(join(packed, "package.json"), join(packed, "src", "package.json"));
   Object.assign(globalThis, { HTMLElement: class {}, ResizeObserver: class {}, customElements: { get: () => true },

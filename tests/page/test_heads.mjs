@@ -1,11 +1,11 @@
-/* The heads of a transformer: what is drawn is what the daemon says, by mouse, keyboard and link, and in time. */
+/* Heads of a transformer: the page draws what the daemon returns, by mouse, keyboard and link, and fast enough. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { hashOf, link, program, text, translated, violations, visit } from "./browser.mjs";
 import { measureHeads } from "./measure.mjs";
 
-/* Of three layers of four heads, of which the third of the first is shown as attention. */
+/* Three layers of four heads; the third head of the first layer is shown as attention. */
 const MODEL = "transformer-alignment-layer", TEXT = "The man sees the dog in the house.";
 const RUNS = 7, ROUNDS = 4, LIMIT_MS = 200;
 
@@ -21,7 +21,7 @@ const ask = async (body) =>
 const drawn = (page) => page.locator("#heads-view .grid").waitFor();
 const large = (page) => text(page.locator("#heads-view figcaption b"));
 
-/* Of each small picture its weights, as near as 256 shades have them: {"cross.0.1": [rows][columns]}. */
+/* Weights of each thumbnail, to the precision of 256 shades: {"cross.0.1": [rows][columns]}. */
 const pictures = (page) => page.evaluate(async () => {
   const { colours } = await import("/page/colour.js"), { scale } = colours(),
     shades = new Map(Array.from({ length: 256 }, (_, k) => [scale(k / 255), k / 255]));
@@ -90,7 +90,7 @@ test("heads: by keyboard, in the link, and back", () => visit(heads(), async (pa
   await page.locator("#tab-heads").focus();
   for (let presses = 0; presses < 9 && !(await focused()).startsWith("head."); presses++)
     await page.keyboard.press("Tab");
-  assert.equal(await focused(), "head.cross.0.2"); /* the one that is large */
+  assert.equal(await focused(), "head.cross.0.2"); /* the head that is drawn large */
   for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   assert.equal(await large(page), "Cross-attention, layer 2, head 4");
   assert.equal(await focused(), "head.cross.1.3");
@@ -156,7 +156,7 @@ test("heads: 6 layers of 8 heads over 60 tokens are drawn within 200 ms", () => 
   await drawn(page);
   const measure = () => measureHeads(page, RUNS);
   let found = await measure();
-  /* Other programs may have had the processor. */
+  /* Retry, because other programs may have used the processor. */
   for (let round = 1; found.ms >= LIMIT_MS && round < ROUNDS; round++) found = await measure();
   console.log(`# 6 x 8 x 60 x 60: drawn ${found.ms.toFixed(0)} ms after the click (median of ${3 * RUNS})`);
   assert.deepEqual([found.pictures, found.marked], [48, "head.cross.3.5"]);

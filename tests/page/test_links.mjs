@@ -1,4 +1,4 @@
-/* Questions can be shared: all that one sees is in the link, Back goes back, and the title says the sentence. */
+/* Shared links: the link holds everything that is shown, Back reverts single steps, and the title is the sentence. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, becomes, hashOf, holds, link, sentence, source, target, text, translated, violations,
@@ -7,7 +7,7 @@ import { ask, becomes, hashOf, holds, link, sentence, source, target, text, tran
 const reading = (page) => text(page.locator("#reading .line.target"));
 const showing = (page, words) => page.locator("#reading .line.target")
   .filter({ hasText: new RegExp(`^${words.replace(/[.?]/g, "\\$&")}$`) }).waitFor();
-/* The link, opened anew by somebody else. */
+/* Open the current link in a new page. */
 const shared = async (page, body) => visit(await hashOf(page), body);
 
 test("links: another token and a forced look are in the link; Back takes them back one by one, undo as well",
@@ -73,7 +73,7 @@ test("links: a sentence of several, its own translation, a comparison",
   });
 }));
 
-/* Holds back the answers to what asks() is true of, until released: {waiting: how many are held, release()}. */
+/* Hold back requests for which asks(body) is true until they are released: {waiting: how many are held, release()}. */
 async function hold(page, path, asks) {
   const held = [];
   await page.route(path, (route) => (asks(route.request().postDataJSON())
@@ -95,7 +95,7 @@ test("links: of comparisons and questions that overtake each other, the last one
   await page.locator("#tab-compare").click();
   assert.match(await page.locator("#panel h3").nth(1).textContent(), /Sample/);
 
-  await target(page, "livre").click(); /* it shall look at the first word, and at once at another */
+  await target(page, "livre").click(); /* make it look at the first word, and at once at another */
   await source(page, "She").click();
   await becomes(() => assert.ok(late.waiting));
   await source(page, "him").click();
@@ -104,13 +104,13 @@ test("links: of comparisons and questions that overtake each other, the last one
   assert.match(await text(page.locator("#answer h2")), /looks at \u201chim/);
 
   await page.locator("#undo").click();
-  await target(page, "livre").click(); /* a question of a text that is replaced before its answer comes */
+  await target(page, "livre").click(); /* a question about a text that is replaced before the answer comes */
   await source(page, "She").click();
   await becomes(() => assert.ok(late.waiting));
   await page.locator("#text").fill("A boy plays in the snow.");
   await target(page, "neige").waitFor();
   await late.release();
-  /* An answer that comes after the late one. */
+  /* Wait for a reply that comes after the late one. */
   await page.evaluate(() => fetch("/languages").then((reply) => reply.text()));
   assert.ok(!(await hashOf(page)).includes("q="));
   assert.equal(await page.locator("#answer .card").count(), 0);
@@ -119,7 +119,7 @@ test("links: of comparisons and questions that overtake each other, the last one
 test("links: one that is opened is one step for Back, whatever it asks",
   () => visit(link({ q: "f4:2" }), async (page) => {
   await page.locator("#undo").waitFor();
-  await holds(page, () => location.hash.includes("s=beam")); /* what the link left out */
+  await holds(page, () => location.hash.includes("s=beam")); /* a default that the link omitted */
   assert.equal(await page.evaluate(() => history.length), 2);
   await visit(`${await hashOf(page)}&q=f5%3A2`, async (other) => {
     await other.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
@@ -139,7 +139,7 @@ test("links: Back goes to the text before; the title says the sentence; a questi
   await source(page, "book").waitFor();
   assert.equal(await page.locator("#text").inputValue(), sentence);
   await page.evaluate((hash) => { location.hash = hash; }, `${link({})}&q=f99%3A0&q=zz`);
-  await holds(page, () => !location.hash.includes("q=")); /* the link says what is seen */
+  await holds(page, () => !location.hash.includes("q=")); /* the link says what is shown */
   assert.equal(await page.locator("#answer .card").count(), 0);
 }));
 

@@ -62,7 +62,7 @@ test(
   assert.deepEqual(await violations(page), []);
   await give(page, keys.admin);
 
-  /* half of the model has come, and the rest waits */
+  /* half of the model has been downloaded; the mirror holds back the rest */
   await holds(page, () => document.querySelector("progress")?.value > 0);
   assert.ok(await page.locator("progress").evaluate((node) => node.value < 1));
   assert.match(await text(card(page, "mozilla:en-fr").or(card(page, "en-fr"))), /fetching · .* \d+%$/);
@@ -74,12 +74,12 @@ test(
   await card(page, "en-fr").waitFor();
   assert.match(await text(card(page, "en-fr")), /English → French.*mozilla · 3\.0 · MPL-2\.0/);
 
-  /* a pair that nobody has */
+  /* a pair that is not available */
   await page.getByLabel("Languages").fill("xx-yy");
   await page.keyboard.press("Enter");
   await cards(page).filter({ hasText: "xx-yy" }).filter({ hasText: /failed · ./ }).waitFor();
 
-  /* only after a confirmation */
+  /* removal needs a confirmation */
   for (const sure of [false, true]) {
     page.once("dialog", (dialog) => (sure ? dialog.accept() : dialog.dismiss()));
     await page.getByRole("button", { name: "Remove: en-fr" }).focus();

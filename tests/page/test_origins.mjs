@@ -1,5 +1,5 @@
-/* Who can reach what: pages of other sites, and names that lead here, try each row of the table of
- * server/OPERATIONS.md in every way that a page has. */
+/* Access from other origins: pages of other sites, and host names that resolve here, try each row of the table in
+ * server/OPERATIONS.md in every way that a page can. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const work = mkdtempSync(join(tmpdir(), "alignd-origins-")), GLOSSARIES = join(w
 const SECRET = "Geheimnis", yes = (word) => word === "yes";
 let site, daemon, keyed, door, keyedDoor, adminKey, rows, examples;
 
-/* The table: {method, path, noKey, key, admin, page} for each method of a row. */
+/* Rows of the table: {method, path, noKey, key, admin, page}, one per method. */
 function readRows() {
   const pattern = /^\| `([A-Z ]+) (\/\S*)` \| (yes|no) \| (yes|no) \| (yes|no) \| (yes|no) \|$/gm;
   return [...readFileSync("server/OPERATIONS.md", "utf8").matchAll(pattern)]
@@ -50,9 +50,9 @@ after(() => {
 
 const origin = (host) => `http://${host}:${site.address().port}`;
 
-/* Leads to the daemon at url, and knows what it answers, which a browser keeps from pages and partly from its tools:
- * {url, answer, stop}. /attack is a page of the attacker's: as if the name had got another address after the page
- * was loaded. */
+/* A proxy to the daemon at `url` that sees its replies, which a browser hides from pages and partly from its tools:
+ * {url, answer, stop}. /attack is an attacker's page, as if its host name had been rebound after the page was
+ * loaded. */
 async function openDoor(url, host = "127.0.0.1") {
   let hears = () => {};
   const door = createServer((request, response) => {
@@ -62,11 +62,11 @@ async function openDoor(url, host = "127.0.0.1") {
       hears(`${method} ${new URL(request.url, url).pathname}`, reply.statusCode);
       reply.pipe(response.writeHead(reply.statusCode, reply.headers));
     });
-    asked.on("error", () => response.destroy()); /* it was refused by its head */
+    asked.on("error", () => response.destroy()); /* the request was refused by its head */
     return request.pipe(asked);
   });
   await new Promise((ready) => door.listen(0, "127.0.0.1", ready));
-  /* The status of the next request with this method and path. */
+  /* Status of the next reply to this method and path. */
   const answer = (wanted) => new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`no ${wanted} came`)), PATIENCE_MS);
     hears = (line, status) => { if (line === wanted) { clearTimeout(late); resolve(status); } };
@@ -77,7 +77,7 @@ async function openDoor(url, host = "127.0.0.1") {
   } };
 }
 
-/* ---- what the user of the browser has on the server ---- */
+/* ---- the user's data on the server ---- */
 
 async function call(path, options) {
   const reply = await fetch(`${daemon.url}${path}`, options);
@@ -94,7 +94,7 @@ function upload(path, fields) {
 }
 const state = ({ document_id: id, document_key: key }) => post(`/v2/document/${id}`, { document_key: key });
 
-/* Makes one of everything: {file, name, v2, v3, document}, with which paths are filled. */
+/* Create one of everything: {file, name, v2, v3, document}, to fill in paths. */
 async function makeThings() {
   const { translatedFileUrl } = await upload("/translate_file", { source: "fr", target: "en" });
   const document = await upload("/v2/document", { source_lang: "FR", target_lang: "EN" });
@@ -104,19 +104,19 @@ async function makeThings() {
   const { glossary_id: v3 } = await post("/v3/glossaries", { name: SECRET, dictionaries: [entries] });
   return { file: translatedFileUrl.split("/").at(-1), name: "fr-en", v2, v3, document };
 }
-/* All that a page could have changed. */
+/* Everything that a page could have changed. */
 async function snapshot({ document }) {
   const { models, generation } = await call("/models");
   return { glossaries: [await call("/v2/glossaries"), await call("/v3/glossaries"), readFileSync(GLOSSARIES, "utf8")],
     models: models.map(({ name }) => name), generation, document: (await state(document)).status };
 }
 
-/* ---- what a page can send ---- */
+/* ---- requests that a page can send ---- */
 
 const fill = (path, things) => path.replace("{id}", path.startsWith("/v2/document") ? things.document.document_id
   : path.startsWith("/v3") ? things.v3 : things.v2)
   .replace(/\{(\w+)\}/g, (_, name) => things[name]);
-/* An example of the API's description, which would do something; no body: {}. */
+/* Example from the API's description, which would have an effect; {} if there is none. */
 function bodyOf({ method, path }, things) {
   const json = examples[path]?.[method.toLowerCase()]?.requestBody?.content?.["application/json"] ?? {};
   const body = structuredClone(json.example ?? Object.values(json.examples ?? {})[0]?.value ?? {});
@@ -127,17 +127,17 @@ function bodyOf({ method, path }, things) {
 const query = ({ method, path }) => (method === "DELETE" && path.endsWith("/dictionaries")
   ? "?source_lang=fr&target_lang=en" : "");
 
-/* The ways in which a page can send a request with this method. Some need no preflight, and of some the page does
- * not see the reply. */
+/* Ways in which a page can send a request with this method. Some need no preflight, and for some the page cannot see
+ * the reply. */
 const FORMS = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 const WAYS = { GET: ["preflighted", "simple", "opaque", "image", "frame"],
   POST: ["preflighted", "simple", "multipart", "opaque", ...FORMS] };
 const waysOf = ({ method }) => WAYS[method] ?? ["preflighted"];
 const SEEN = ["preflighted", "simple", "multipart"];
 
-/* Runs in the page. Sends a request, and returns what the page sees of the reply: nothing of what it cannot see. */
+/* Runs in the page: send a request, and return what the page can see of the reply, if anything. */
 async function send({ url, method, way, body, headers }) {
-  document.body.replaceChildren(); /* what was shown before */
+  document.body.replaceChildren(); /* remove what was shown before */
   const json = JSON.stringify(body), content = (options) => (method === "GET" ? {} : options);
   const show = (kind, set) => {
     const node = Object.assign(document.createElement(kind), set);
@@ -176,7 +176,7 @@ async function send({ url, method, way, body, headers }) {
 const tryOne = (page, target, row, way, things, headers) =>
   page.evaluate(send, { url: `${target}${fill(row.path, things)}${query(row)}`, method: row.method, way,
     body: bodyOf(row, things), headers });
-/* What was answered, whether or not the page sees it: {status, text}; text: "" if it does not. */
+/* Send a request. {status, text}: the status, whether or not the page sees it, and the text that the page sees. */
 async function answer(page, door, row, way, things, headers) {
   const [path] = fill(row.path, things).split("?");
   const [status, seen] = await Promise.all([door.answer(`${row.method} ${path}`),
@@ -189,13 +189,13 @@ async function answer(page, door, row, way, things, headers) {
 
 /* ---- the tests ---- */
 
-/* The console names every refusal. */
+/* Every refusal is reported on the console. */
 const OPTIONS = () => ({ daemon: { url: "" }, also: [door.url, keyedDoor.url], expected: /./ });
 
 test("origins: a page of another site reads and changes what the table says, and nothing else", async () => {
   const things = await makeThings(), was = await snapshot(things);
   assert.ok(rows.length > 50, `${rows.length} rows`);
-  /* The same site, another, and one without the headers Sec-Fetch-... */
+  /* The same site, another one, and one for which the browser sends no Sec-Fetch-... headers. */
   for (const host of ["127.0.0.1", "localhost", STRANGE]) {
     await visit("", async (page) => {
       for (const row of rows) {
@@ -233,7 +233,7 @@ test("origins: a name that leads here (DNS rebinding) reads and changes nothing"
   try {
     await visit("attack", async (page) => {
       for (const row of rows) {
-        for (const way of waysOf(row).filter((one) => one !== "opaque")) { /* nothing is, within one site */
+        for (const way of waysOf(row).filter((one) => one !== "opaque")) { /* replies within one site are not opaque */
           const { status, text } = await answer(page, strange, row, way, things);
           assert.equal(status, 421, `${row.method} ${row.path} as ${STRANGE}, ${way}: ${text.slice(0, 200)}`);
         }
@@ -249,7 +249,7 @@ test("origins: a page that --cors names does what the page may, and a link that 
   const friend = await startDaemon(program, MODELS,
     ["--glossaries", join(work, "friends"), "--cors", origin("localhost")]);
   try {
-    /* 0: the browser lets it read not even the refusal. */
+    /* 0: the browser hides even the refusal from the page. */
     for (const [host, status] of [["localhost", 200], ["127.0.0.1", 0]]) {
       await visit("", async (page) => {
         const seen = await tryOne(page, friend.url, { method: "GET", path: "/v2/glossaries" }, "preflighted", {});

@@ -1,4 +1,4 @@
-/* Pairs of languages that no model serves but two in turn do: de → fr by way of en. */
+/* Language pairs that two models translate in turn: de → fr by way of en. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -9,7 +9,7 @@ import { holds, program, set, sourceWords, target, text, translated, views, visi
 
 const PAIR = "de \u2192 fr", TEXT = "Un garçon joue dans la neige.";
 let folder, daemon;
-/* The model that reads French, as if that were German. */
+/* The model that reads French, relabelled as German. */
 before(async () => {
   folder = renamedFolder("weights/fr-en", "de-en", { source: "de" });
   daemon = await startDaemon(program, ["weights/en-fr", folder]);
@@ -67,7 +67,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
       assert.match(await text(page.locator("#panel pre")), /\/translate -d [^]*"source":"de","target":"fr"/);
   }
   assert.equal(await page.locator("#answer > *").count(), 0);
-  await set(page, "strategy", "greedy"); /* one model would stream */
+  await set(page, "strategy", "greedy"); /* a single model would stream */
   await holds(page, () => location.hash.includes("s=greedy"));
   await page.locator(".reading:not(.busy)").waitFor();
   assert.match(await text(page.locator("#through")), /^By way of English/);

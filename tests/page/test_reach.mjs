@@ -1,22 +1,22 @@
-/* Everybody reaches everything: the keyboard alone, a finger, every width. test_axe.mjs has what axe says. */
+/* Accessibility: keyboard only, touch, and every width. The checks of axe are in test_axe.mjs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds, link, sentence, target, text, translated, views, visit } from "./browser.mjs";
 
-/* What a view has when its answers have come. */
+/* What each view shows once its answers have arrived. */
 const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map",
   diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 /* ---- the keyboard ---- */
 
-/* A word's text, and the id of others. */
+/* The element with the focus: the text of a word, the id of anything else. */
 const focused = (page) => page.evaluate(() => {
   const node = window.deepFocus();
   return node === document.body ? "" : node.id && !node.matches(".unit") ? `#${node.id}` : node.textContent.trim();
 });
 
-/* Presses Tab until an element that matches has the focus. */
+/* Press Tab until an element that matches has the focus. */
 async function tabTo(page, selector, key = "Tab") {
   for (let presses = 0; presses < 60; presses++) {
     await page.keyboard.press(key);
@@ -51,7 +51,7 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
         if (seen === "end") break;
         assert.equal(seen, "", `${view}: a focus that cannot be seen`);
       }
-      /* One stop; arrows go on. */
+      /* Each group is one tab stop; arrow keys reach the rest. */
       for (const group of await page.locator("#result, #reading .line, .strip:has(button), .words").all()) {
         await group.locator("[tabindex='0']").focus();
         await page.keyboard.press("Home");
@@ -130,7 +130,7 @@ test("9: by keyboard alone: a word is pinned, looks elsewhere, and back", () => 
   await press(page, "Home", "ArrowRight", "ArrowRight", "Enter");
   await page.locator("#undo").waitFor();
   assert.match(await text(page.locator("#answer h2")), /livre” looks at “him”/);
-  assert.equal(await focused(page), "him"); /* of the new drawing */
+  assert.equal(await focused(page), "him"); /* the redrawn word has the focus */
   await tabTo(page, "#undo");
   await press(page, "Enter");
   assert.equal(await text(page.locator(".line.target")), first);
@@ -142,7 +142,7 @@ test("9: the focus goes back from a popover at once, and stays where a click has
   await target(page, "livre").click();
   const alternatives = async () => { await page.locator("#see").click(); await page.locator("#popover").waitFor(); };
   await alternatives();
-  /* Within the same task. */
+  /* Within one task, before any event can be handled. */
   assert.equal(await page.evaluate(() => {
     window.deep("#popover")[0].hidePopover();
     return window.deepFocus().id;
@@ -150,7 +150,7 @@ test("9: the focus goes back from a popover at once, and stays where a click has
   await alternatives();
   await page.locator("#text").click();
   await page.locator("#popover").waitFor({ state: "hidden" });
-  /* Events of the popover have come by then. */
+  /* Wait until the popover's events have fired. */
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))));
   assert.equal(await focused(page), "#text");
 }));
@@ -230,7 +230,7 @@ test("9: by keyboard alone: confidence, questions, beam, compare, export", () =>
   assert.equal(download.suggestedFilename(), "alignment.png");
 }));
 
-/* ---- a finger ---- */
+/* ---- touch ---- */
 
 test("9: on a phone, the chosen tab of a link is in view", () => visit(link({ v: "export" }), async (page) => {
   await translated(page);

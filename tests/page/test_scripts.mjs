@@ -1,4 +1,4 @@
-/* Hebrew, Arabic, Chinese and Japanese, and what copies words: as a daemon with such models answers. */
+/* Hebrew, Arabic, Chinese and Japanese with a daemon that has such models, and a model that copies words. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { rmSync } from "node:fs";
@@ -22,7 +22,7 @@ const HEBREW = "הילד משחק בשלג והילדה קוראת ספר.", ARA
 const CHINESE = "我喜欢雪你在哪里", JAPANESE = "私は雪が好きです";
 const he = (fields) => link({ t: HEBREW, m: "he-ar", s: "sample", seed: 1, ...fields }),
   zh = (fields) => link({ t: CHINESE, m: "zh-ja", s: "sample", seed: 1, ...fields });
-/* As the daemon cuts a text: by its dictionary. */
+/* Words of a text as the daemon segments it, with its dictionary. */
 async function chineseWords(text) {
   const reply = await (await fetch(`${daemon.url}/attention`,
     { method: "POST", body: JSON.stringify({ text, model: "zh-ja", strategy: "greedy", include: ["words"] }) })).json();
@@ -34,7 +34,7 @@ const there = (hash, body, options) => visit(hash, body, { daemon, ...options })
 const lefts = (locator) => locator.evaluateAll((list) => list.map((node) => node.getBoundingClientRect().left));
 const falls = (list) => list.length > 1 && list.every((x, k) => !k || x < list[k - 1]);
 const rises = (list) => list.length > 1 && list.every((x, k) => !k || x > list[k - 1]);
-/* Where the label's glyphs are: boxes of text in SVG. */
+/* Bounding boxes of labels in SVG. */
 const boxes = (locator) => locator.evaluateAll((list) => list.map((node) => {
   const { left, right, top } = node.getBoundingClientRect();
   return { left, right, top };
@@ -53,13 +53,13 @@ test("9: right to left: words, offsets and threads run from the right", () => th
     .evaluateAll((list) => list.map((line) => [line.lang, getComputedStyle(line).direction])),
     [["he", "rtl"], ["ar", "rtl"]]);
 
-  await page.locator(".source .unit").first().focus(); /* the left arrow goes on */
+  await page.locator(".source .unit").first().focus(); /* from right to left, the left arrow moves on */
   await page.keyboard.press("ArrowLeft");
   assert.equal(await page.evaluate(() => window.deepFocus().textContent), words(HEBREW)[1]);
 }));
 
 test("9: offsets count UTF-16 units, as the page's text does", async () => {
-  const [first, ...others] = words(HEBREW); // a sign before all words is no part of a sentence
+  const [first, ...others] = words(HEBREW); // a symbol before the first word belongs to no sentence
   await there(he({ t: HEBREW.replace(first, `${first} \u{1F600}`) }), async (page) => {
     await translated(page);
     assert.deepEqual(await sourceWords(page).allTextContents(), [first, "\u{1F600}", ...others]);

@@ -1,4 +1,4 @@
-/* The page in German and French: every text that it says has one, and the reader's language is what it opens in. */
+/* The page in German and French: every text has a translation, and the page opens in the reader's language. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { link, program, sentence, shipped, text, translated, violations, visit }
 
 const FOLDER = "server/page", STRING = '"((?:[^"\\\\]|\\\\.)*)"';
 
-/* The texts that modules give to t(), and those of index.html and models.html. */
+/* Texts that modules pass to t(), and those of index.html and models.html. */
 function said() {
   const found = new Set();
   for (const name of readdirSync(FOLDER).filter((one) => /\.js$/.test(one) && !["de.js", "fr.js"].includes(one))) {
@@ -41,7 +41,7 @@ for (const code of ["de", "fr"]) {
       assert.ok((await text(page.locator("#help"))).includes(words["The lines under the words"]));
       assert.deepEqual(await violations(page), []);
       await page.keyboard.press("Escape");
-      await page.locator("#speak").selectOption("en"); /* another one is kept */
+      await page.locator("#speak").selectOption("en"); /* the choice is remembered */
       await page.locator("#go", { hasText: "Translate" }).waitFor();
       await page.reload();
       await page.locator("#go", { hasText: "Translate" }).waitFor();
@@ -49,7 +49,7 @@ for (const code of ["de", "fr"]) {
   });
 }
 
-/* What a reader sees or hears: the texts that are shown, and the names of controls. */
+/* What a reader sees or hears: visible texts, and names of controls. */
 const visible = (page) => page.evaluate(() => {
   const found = new Set(), add = (one) => { if (/\p{L}{2}/u.test(one ?? "")) found.add(one.trim()); };
   for (const node of window.deep("body *")) {
@@ -66,7 +66,7 @@ const HEADS = "transformer-alignment-layer", SENTENCES = `${sentence} Where is t
 const head = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
 const see = (selector) => (page) => page.locator(selector).first().waitFor();
 const click = (selector) => (page) => page.locator(selector).first().click();
-/* name: [the link's fields, what is done then..., or waited for]. */
+/* name: [fields of the link, steps that act or wait...]. */
 const STATES = {
   map: [{ look: "attention" }, click("#how summary"), see("#panel .map")], lines: [{ lines: 1 }, see("#panel .lines")],
   table: [{ asTable: 1 }, see("#panel table")],
@@ -98,7 +98,7 @@ let daemon;
 before(async () => { daemon = await startDaemon(program, [...shipped, `tests/golden/${HEADS}`]); });
 after(() => daemon?.stop());
 
-/* What is the same in every language: words of the texts and of their translations, names of models, formats. */
+/* What is the same in every language: words of the texts and of their translations, model names, formats. */
 async function ownWords() {
   const words = new Set("alignd PNG SVG CSV JSON HTML Pharaoh curl tsv txt Zurich".split(" "));
   const add = (one) => { for (const [word] of one.matchAll(/\p{L}+/gu)) words.add(word); };
@@ -117,7 +117,7 @@ async function ownWords() {
   return words;
 }
 
-/* {state: what is visible in it}, to a reader of a language. */
+/* {state: its visible texts}, for a reader of a language. */
 async function saidTo(locale) {
   const found = {};
   await visit("", async (page) => {
@@ -126,7 +126,7 @@ async function saidTo(locale) {
       await page.keyboard.press("Escape");
       for (const hash of [link({ t: "" }), link({ v: "map", ...fields })]) {
         await page.evaluate((next) => { location.hash = next; }, hash);
-        /* Nothing of the state before is left. */
+        /* Wait until nothing of the previous state is left. */
         if (hash === link({ t: "" })) await page.locator("#status .state").waitFor();
       }
       await page.locator("#result[aria-busy=false]").waitFor({ state: "attached" });

@@ -1,4 +1,4 @@
-/* Large matrices: how long they take, and whether they stay usable. */
+/* Large matrices: how fast they are drawn, and whether they stay usable. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -28,7 +28,7 @@ async function measure(page) {
 test("9: 40 x 40 is drawn within 100 ms beyond the API's own time", () => visit(random.square(40), async (page) => {
   await translated(page);
   let { cells, ms } = await measure(page);
-  /* Other programs may have had the processor. */
+  /* Retry, because other programs may have used the processor. */
   for (let round = 1; ms >= LIMIT_MS && round < ROUNDS; round++) ({ ms } = await measure(page));
   assert.equal(cells, "40 x 40");
   assert.ok(ms < LIMIT_MS, `${ms} ms`);
@@ -65,16 +65,16 @@ for (const width of [390, 1024]) {
     assert.notEqual(await mini.getAttribute("aria-valuetext"), before);
     assert.match(await text(page.locator("#panel .read")), /is aligned with/);
     await scrollsAlone(page);
-    /* The names of columns stay while the page scrolls. */
+    /* The column names stay in view while the page scrolls. */
     const tops = page.locator("#panel .tops"), head = await tops.boundingBox();
-    await page.setViewportSize({ width, height: 400 }); /* so that the page can be scrolled so far */
+    await page.setViewportSize({ width, height: 400 }); /* so that the page can scroll far enough */
     await page.evaluate((y) => scrollTo(0, scrollY + y), head.y + 200);
     await becomes(async () => assert.ok(Math.abs((await tops.boundingBox()).y) < 2,
       JSON.stringify(await tops.boundingBox())));
   }, { daemon, width, hasTouch: width === 390 }));
 }
 
-/* No part of these views scrolls by itself, is wider than the page, or has a name that is cut off at its edge. */
+/* No part of these views scrolls by itself, is wider than the page, or has a label that is cut off at its edge. */
 const scrollsAlone = async (page) => assert.deepEqual(await page.evaluate(() => {
   const wrong = window.deep("#panel *").filter((node) => node.checkVisibility()
     && !node.matches("textarea, select, input, .sr, .sr *")
@@ -96,7 +96,7 @@ const FILE =
     "discutées.\nWho wrote this letter?\n";
 const give = (page) => page.locator("#corpus-file")
   .setInputFiles({ name: "a.tsv", mimeType: "text/plain", buffer: Buffer.from(FILE) });
-/* name: [the link's fields, what is there when all is drawn, what is done before]. */
+/* name: [fields of the link, what is there when all is drawn, action before that]. */
 const VIEWS = { beam: [{ v: "beam" }, ".tree"], corpus: [{ v: "corpus" }, "#row-2", give],
   confidence: [{ v: "confidence" }, ".step"], diagnostics: [{ v: "diagnostics" }, ".cover:not([aria-busy])"],
   "source or before": [{ v: "why", w: "from" }, ".cover"], export: [{ v: "export" }, "pre"],

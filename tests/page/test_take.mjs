@@ -1,4 +1,4 @@
-/* What the reader makes and takes away: links by hand, and a page that stands alone. */
+/* What users make and take away: links made by hand, and a standalone page. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   assert.equal(await line(page), "4-4");
   assert.equal(await text(page.locator("#panel .read")), "book and livre: a sure link");
   await map.focus();
-  await page.keyboard.press("Home"); /* of the row that was chosen with the mouse */
+  await page.keyboard.press("Home"); /* in the row that was chosen with the mouse */
   for (let row = 0; row < 4; row++) await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowRight");
@@ -43,7 +43,7 @@ test("links by hand: made with the mouse and the keyboard, sure and possible, dr
   await map.focus();
   await page.keyboard.press("Space"); /* sure, possible, none */
   assert.equal(await line(page), "0-0 4-4");
-  await page.locator("#text").fill("A boy plays in the snow."); /* another text has none */
+  await page.locator("#text").fill("A boy plays in the snow."); /* a new text has no links */
   await page.keyboard.press("Control+Enter");
   await sourceWords(page).filter({ hasText: "boy" }).waitFor();
   await holds(page, () => document.getElementById("pharaoh")?.value === "");
@@ -83,7 +83,7 @@ test("links by hand: the model's of an own translation are several of a word, as
   await page.getByRole("button", { name: "Take the model's" }).click();
   const wanted = words.alignment.map(([j, i]) => `${j}-${i}`);
   assert.deepEqual((await line(page)).split(" ").toSorted(), wanted.toSorted());
-  /* Potatoes: pommes, and terre or de. */
+  /* "potatoes" is linked with "pommes", and with "terre" or "de". */
   assert.ok(wanted.filter((one) => one.startsWith("1-")).length > 1, wanted.join(" "));
 }));
 
@@ -116,7 +116,7 @@ test("export: one HTML file that opens without a server, and can be pointed at",
     assert.equal(await alone.locator("svg.lines").count(), 1);
     assert.equal(await alone.title(), `${sentence} \u2013 alignd`);
     await alone.locator(".target .unit", { hasText: /^livre$/ }).click();
-    assert.equal(await alone.locator("#see").count(), 0); /* there is nobody to ask for other tokens */
+    assert.equal(await alone.locator("#see").count(), 0); /* there is no server to ask for alternatives */
     assert.deepEqual([asked, wrong], [[], []]);
     assert.deepEqual([...html.matchAll(/https?:\/\/[^\s"'%<)]+/g)].map(([address]) => address)
       .filter((address) => !address.startsWith("http://www.w3.org/")), []);

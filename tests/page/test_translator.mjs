@@ -1,4 +1,4 @@
-/* The two boxes: languages, what is typed, dropped and pasted, and the translation as a text to take away. */
+/* The two boxes: languages, texts that are typed, dropped or pasted, and the translation as selectable text. */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,7 +11,7 @@ import { wordsOf } from "./lengths.mjs";
 
 let folder, daemon;
 before(async () => {
-  folder = renamedFolder("weights/fr-en", "de-en", { source: "de" }); /* for a pair that two models translate */
+  folder = renamedFolder("weights/fr-en", "de-en", { source: "de" }); /* for a pair that needs two models */
   daemon = await startDaemon(program, [...shipped, folder]);
 });
 after(() => {
@@ -102,12 +102,12 @@ test("boxes: a long paste is translated paragraph by paragraph as results arrive
   await page.locator("#result[aria-busy=false]").waitFor();
   const whole = await result(page);
   assert.ok(whole.startsWith(part) && whole.length > 3 * part.length, `${part.length} of ${whole.length}`);
-  assert.equal(asked.join("").replace(/\s/g, ""), long.replace(/\s/g, "")); /* nothing is left out, or sent twice */
+  assert.equal(asked.join("").replace(/\s/g, ""), long.replace(/\s/g, "")); /* nothing is missing or sent twice */
   assert.equal(whole.split("\n").length, long.split("\n").length);
   const sentences = Number(/of (\d+)/.exec(await text(page.locator("#which")))[1]);
   assert.ok(sentences > 50, `${sentences}`);
 
-  const before = asked.length; /* a paragraph that is typed into is asked for again, the others are not */
+  const before = asked.length; /* only an edited paragraph is requested again, the others are cached */
   await page.locator("#text").evaluate((box) => {
     box.value = box.value.replace("3. The old man", "3. The young man");
     box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -131,7 +131,7 @@ test(
   await page.mouse.move(last.x + last.width + 3, last.y + last.height / 2, { steps: 5 });
   await page.mouse.up();
   assert.equal((await page.evaluate(() => getSelection().toString())).trim(), expected);
-  assert.equal(await page.locator("#which").innerText(), which); /* the sentence stays */
+  assert.equal(await page.locator("#which").innerText(), which); /* the active sentence stays */
   assert.equal(await page.locator(".unit.pinned").count(), 0);
   await page.keyboard.press("Control+c");
   assert.equal((await copied(page)).trim(), expected);
@@ -142,7 +142,7 @@ test(
   await page.locator(".unit.pinned", { hasText: "gare" }).waitFor();
   assert.match(await text(page.locator("#which")), /Sentence 2 of 2/);
 
-  /* In the sentence below, too. */
+  /* Selecting also works in the sentence below. */
   const line = page.locator("#reading .line.target"), whole = await text(line),
     box = await line.locator(".unit").first().boundingBox();
   await page.mouse.move(box.x + 1, box.y + box.height / 2);
@@ -181,7 +181,7 @@ test(
   const book = await page.locator("#mirror .word", { hasText: "book" }).boundingBox();
   await page.mouse.move(book.x + book.width / 2, book.y + book.height / 2);
   await page.locator("#result .lit", { hasText: "livre" }).waitFor();
-  await target(page, "livre").waitFor(); /* the sentence that was chosen is back */
+  await target(page, "livre").waitFor(); /* the active sentence is back */
 }));
 
 test("boxes: on a phone, touching a word highlights its partners in both texts", () => visit(link({}), async (page) => {
@@ -192,7 +192,7 @@ test("boxes: on a phone, touching a word highlights its partners in both texts",
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 }, { width: 390, height: 844, hasTouch: true, isMobile: true }));
 
-/* A reply of the daemon with other warnings, which these models seldom give. */
+/* Replace the warnings of a reply, because these models seldom give any. */
 const warned = (...warnings) => (page) => page.route("**/translate", async (route) => {
   const reply = await route.fetch(), body = await reply.json();
   body.translations[0].warnings = warnings;
@@ -252,7 +252,7 @@ test(
   await translated(page);
   let whole = false;
   const event = (name, data) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-  /* The first is never answered. */
+  /* The first request is never answered. */
   await page.route("**/documents",
     (route) => (whole ? route.fulfill({ contentType: "text/event-stream", body: event("sentence", { left: 1 })
     + event("warning", { code: "numbers", message: "the numbers differ", line: 7 }) + event("sentence", { left: 0 })
@@ -294,11 +294,11 @@ test("files: all formats are offered; an archive is saved byte for byte, and has
   assert.match(sent[1], /name="bilingual"\r\n\r\nbelow/);
 }));
 
-/* ---- a person's first two minutes ---- */
+/* ---- a user's first two minutes ---- */
 
 test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are dropped, the link is shared",
   () => visit("", async (page) => {
-  await translated(page); /* there is something to see */
+  await translated(page); /* an example is shown */
   const paragraph =
     "The old man gave the children some bread. The water was cold and clear.\n\nWhere is the train station?";
   await page.evaluate((words) => navigator.clipboard.writeText(words), paragraph);
@@ -321,7 +321,7 @@ test("first two minutes: a paragraph is pasted, swapped, copied, subtitles are d
   const now = await result(page);
   await page.locator("#share").click();
   let address = await copied(page);
-  while (!URL.canParse(address)) address = await copied(page); // the result is still in the clipboard
+  while (!URL.canParse(address)) address = await copied(page); // the clipboard still holds the result
   await visit(new URL(address).hash, async (other) => {
     await other.locator("#result", { hasText: "gare" }).waitFor();
     assert.equal(await result(other), now);

@@ -1,5 +1,5 @@
-/* What the page shows when there is nothing to show: no text, models that are loading, a server that is busy, gone,
- * or wrong. */
+/* States without a translation: no text, models that are still loading, a server that is busy, unreachable or
+ * failing. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const busy = (seconds) => refusal(429, "queue_full", "the queue is full", second
 const loading = refusal(503, "unavailable", "the models are still loading", 1);
 const state = (page, words) => page.locator(".state", { hasText: words }).waitFor();
 
-/* Answers the first `times` requests for a path with a reply, or with none at all; later ones come through. */
+/* Answer the first `times` requests for a path with a reply, or abort them if none is given; let later ones through. */
 function hinder(pattern, reply, times = Infinity) {
   return (page) => {
     let left = times;
@@ -35,9 +35,9 @@ test("9: an empty text", () => visit(link({ t: "" }), async (page) => {
 
 test("9: the models are still loading", () => visit(link({}), async (page) => {
   await state(page, "The models are still loading.");
-  await page.locator("#text").fill("A boy plays in the snow."); /* what is typed meanwhile is kept */
+  await page.locator("#text").fill("A boy plays in the snow."); /* what was typed meanwhile is kept */
   await page.unrouteAll();
-  await translated(page); /* by itself */
+  await translated(page); /* retried automatically */
   assert.equal(await text(page.locator(".line.source")), "A boy plays in the snow.");
   assert.equal(await page.locator("#model").inputValue(), "en-fr");
 }, { before: hinder("**/models", loading), expected: /503/ }));

@@ -1,5 +1,5 @@
-/* The page tells the truth: all views say the same of a cell, which is what the daemon says; what lies on </s> is
- * seen; a model that was not trained to align does not pretend to. */
+/* The page tells the truth: all views show the same values, and these are the daemon's; weight on </s> is visible; a
+ * model that was not trained to align does not claim to. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -11,14 +11,14 @@ const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().
   .map((line) => line.split("\t")[3]);
 const LOOKS = [["alignment", "soft_alignment"], ["attention", "attention"]];
 
-/* A model with a head, of made up weights. */
+/* A model with an alignment head and made-up weights. */
 let daemon;
 before(async () => { daemon = await startDaemon(program, ["tests/golden/alignment-luong-gru"]); });
 after(() => daemon?.stop());
 
-/* What each view says, in the page: matrices [rows][columns], what is said of each row, and the coverage. */
+/* Runs in the page. What each view shows: matrices [rows][columns], the hint for each row, and the coverage. */
 async function gather() {
-  /* Pictures are drawn when the script has ended. */
+  /* Pictures are drawn after the current script has ended. */
   const all = window.deep, next = () => new Promise((done) => setTimeout(done));
   const press = (name) => {
     all("#panel button, .tabs button").find((button) => button.textContent === name).click();
@@ -27,7 +27,7 @@ async function gather() {
   const grid = (rows, columns) => Array.from({ length: rows }, () => new Array(columns).fill(0));
   const rows = all(".target .unit").length, columns = all(".source .unit").length, threads = grid(rows, columns),
     lines = grid(rows, columns), said = [], read = grid(rows, columns);
-  /* They are drawn when the browser says that they are on the screen. */
+  /* Threads are drawn once the browser reports that they are on the screen. */
   while (!all(".threads path").length) await next();
   for (const path of all(".threads path")) {
     const [i, j] = path.dataset.cell.split(" ");
@@ -84,7 +84,7 @@ function near(found, rows, within, what, least = 0) {
   }));
 }
 
-/* Of row i: the pair of words that the hint shall name, or the end. */
+/* Row i: index and name of the source word that the hint must name, or of the end. */
 function best(name, { words, rows }, i) {
   const linked = words.alignment.find(([, at]) => at === i), most = rows[i].indexOf(Math.max(...rows[i]));
   const j = name === "soft_alignment" ? (linked ? linked[0] : rows[i].length - 1) : most;
@@ -98,7 +98,7 @@ for (const [look, name] of LOOKS) {
       await page.evaluate((hash) => { location.hash = hash; }, link({ t: source, look }));
       await page.locator(".line.source", { hasText: source }).waitFor();
       await page.locator(".reading:not(.busy)").waitFor();
-      /* Of words and their alignment the end is no part. */
+      /* An alignment of words omits </s>. */
       const found = await page.evaluate(gather), given = await expected(source, name), { rows: all } = given,
         rows = look === "alignment" ? all.map((row) => row.slice(0, -1)) : all;
       near(found.threads, rows, 0.002, `threads of ${source}`, 0.052);
@@ -185,7 +185,7 @@ test("truth: a model without an alignment head says so",
   await page.locator("#look .note", { hasText: /^This model has no alignment head/ }).waitFor();
   await page.locator("#look-attention").click();
   assert.match(await text(page.locator("#look .note")), /^Attention:/);
-}, { before: (page) => page.route("**/models", async (route) => { /* whatever the shipped model has */
+}, { before: (page) => page.route("**/models", async (route) => { /* even if the shipped model has one */
   const reply = await route.fetch(), body = await reply.json();
   for (const model of body.models) model.alignment_head = false;
   await route.fulfill({ json: body });

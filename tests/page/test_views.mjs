@@ -1,5 +1,4 @@
-/* Points 1 to 8 of what the page can do: translation, attention, confidence, questions, beam, comparison,
- * diagnostics, export. */
+/* Features 1 to 8 of the page: translation, attention, confidence, questions, beam, comparison, diagnostics, export. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, becomes, fits, holds, link, point, saved, sentence, set, source, target, text, translated, visit,
@@ -30,7 +29,7 @@ test("1: translates what is typed; pointing and focus shade both ways", () => vi
 
 test("1: threads lead from word to word, and follow what is pointed at", () => visit(link({}), async (page) => {
   await translated(page);
-  /* They are drawn when the lines have their places. */
+  /* Threads are drawn once the lines have been laid out. */
   await page.locator(".threads path[d]").first().waitFor({ state: "attached" });
   const middle = async (unit) => { const { x, width } = await unit.boundingBox(); return x + width / 2; };
   const ends = () =>  page.locator(".threads path").evaluateAll((list) => list.map((path) => {
@@ -45,7 +44,7 @@ test("1: threads lead from word to word, and follow what is pointed at", () => v
   await point(target(page, "livre"), async () => assert.equal(await page.locator(".threads.lit path.on").count(), 1));
 }));
 
-/* Each thread begins at its source word and ends at its target word, whatever lines these are on. */
+/* Number of threads that do not join their source word with their target word, whatever lines these are on. */
 const strays = (page) => page.evaluate(() => {
   const places = (side) => window.deep(`#view .${side} .unit, .${side} .unit`)
     .map((word) => [...word.getClientRects()]), source = places("source"), target = places("target");
@@ -114,10 +113,10 @@ test("1: what is typed and sent with Ctrl+Enter is asked once, and remembered, h
   const asked = [];
   await page.route("**/translate", async (route) => {
     asked.push(route.request().postDataJSON().text);
-    await new Promise((later) => setTimeout(later, 1000)); /* longer than a pause in typing */
+    await new Promise((later) => setTimeout(later, 1000)); /* longer than the debounce */
     await route.continue();
   });
-  /* At once: on a busy machine fill and press are further apart than a pause in typing. */
+  /* In one task, because on a busy machine fill and press may be further apart than the debounce. */
   await page.locator("#text").evaluate((box, typed) => {
     box.value = typed;
     box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -157,10 +156,10 @@ test("1: a text in another language than the model reads: says so, and offers a 
   assert.equal(await page.locator("#model").inputValue(), "fr-en");
   assert.equal(await page.evaluate(() => document.activeElement.id), "from");
   assert.equal(await page.locator("#language").isVisible(), false);
-  await page.goBack(); /* it was a question of its own */
+  await page.goBack(); /* changing the model was a step of its own */
   await page.locator("#language").waitFor();
   assert.equal(await page.locator("#model").inputValue(), "en-fr");
-  await set(page, "model", "fr-en"); /* what was made of it by the wrong model does not go back */
+  await set(page, "model", "fr-en"); /* the wrong model's translation does not become the text */
   await target(page, "snow").waitFor();
   assert.match(await page.locator("#text").inputValue(), /^Un garçon/);
 }));
@@ -227,7 +226,7 @@ test("1: markup is text", () => visit(link({ t: "<img src=x onerror=alert(1)> & 
   await translated(page);
   await page.locator("#go").click();
   await page.locator("#history summary").click();
-  /* Tags and signs before the words are kept in the translation, and no part of its sentences. */
+  /* Tags and symbols before the words are kept in the translation, but belong to no sentence. */
   assert.equal(await text(page.locator(".line.source")), "snow");
   assert.match(await text(page.locator("#history li")), /^<img src=x/);
   assert.equal(await page.locator("main img, #result b").count(), 0);
@@ -250,15 +249,15 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await map.focus();
   await page.keyboard.press("Escape");
   assert.equal(await text(read), "");
-  await map.evaluate((svg) => svg.scrollIntoView({ block: "center" })); /* how high the page is depends on the fonts */
+  await map.evaluate((svg) => svg.scrollIntoView({ block: "center" })); /* the page's height depends on the fonts */
   const box = await map.boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
-  /* What the mouse does is told by events, which may come late. */
+  /* Mouse events may arrive late. */
   await read.filter({ hasText: "is aligned with" }).waitFor();
   await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);
   await read.filter({ hasText: "pinned" }).waitFor();
   assert.equal(await sheet.locator("text[font-weight='700']").count(), 2);
-  assert.equal(await page.locator("#with-end").count(), 0); /* of words and their alignment the end is no part */
+  assert.equal(await page.locator("#with-end").count(), 0); /* an alignment of words omits </s> */
   await page.getByRole("button", { name: "Subwords" }).click();
   await page.locator("#with-end").check();
   assert.ok(await map.locator("rect").count() > words);

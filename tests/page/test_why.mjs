@@ -1,4 +1,4 @@
-/* Why a word was written: source words left out, another word in its place, source against what was written before. */
+/* Why a word was written: source words left out, another word in its place, source against previous words. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ask, hashOf, link, sentence, target, text, translated, violations, visit } from "./browser.mjs";
@@ -10,10 +10,10 @@ const percent = (logProb) => {
 const score = async (source, translation) =>
   (await ask("/attention", { model: "en-fr", text: source, translation, include: ["tokens", "log_probs"] })).results[0]
   .sentences[0];
-/* Log-probabilities by token without its mark: each is a word here. */
+/* Log-probabilities by token, without its word marker; here each token is a word. */
 const byWord = ({ tokens, log_probs }) =>
   new Map(tokens.map((token, i) => [token.replace("\u2581", ""), log_probs[i]]));
-/* The bodies that the page posts to /attention. */
+/* Bodies of the page's requests to /attention. */
 async function watch(page) {
   const bodies = [];
   page.on("request", (request) => { if (request.url().endsWith("/attention")) bodies.push(request.postDataJSON()); });
@@ -67,7 +67,7 @@ test("why: 80 words are asked about in a few requests, which can be stopped; mor
     const asked = bodies.slice(1);
     assert.equal(asked.reduce((sum, { text: list }) => sum + list.length, 0), 79);
     assert.ok(asked.length <= 6, `${asked.length} requests`);
-    await page.locator("#word-1").click(); /* is known by now */
+    await page.locator("#word-1").click(); /* cached by now */
     await page.locator("#loss-map").waitFor();
     assert.equal(bodies.length, 1 + asked.length);
   }, { expected: /ERR_FAILED|aborted/ });
@@ -120,11 +120,11 @@ test("why: this word and not another, by source words left out and by where the 
     await other.locator("#panel table").waitFor();
     assert.equal(await text(other.locator("#panel .answer")), said);
   });
-  await page.locator("#instead-0").click(); /* what the model offers itself */
+  await page.locator("#instead-0").click(); /* an alternative that the model offers */
   await page.locator("#instead-0[aria-pressed=true]").waitFor();
   await page.locator("#panel table").waitFor();
   assert.equal(await page.locator("#instead").inputValue(), await text(page.locator("#instead-0")));
-  await page.locator("#look-attention").click(); /* before a word is chosen, the decoder looks where it looks */
+  await page.locator("#look-attention").click(); /* the decoder looks before it chooses a word */
   await page.locator("#panel .note", { hasText: "it looks before it chooses" }).waitFor();
 }));
 

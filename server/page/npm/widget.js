@@ -1,6 +1,6 @@
-/* For notebooks: a module of anywidget (https://anywidget.dev) around the element. Traits: result, server,
- * model_name, text, translation, view, look, theme; `selected` is the word that was chosen, as the element's event
- * wordselect tells it. README.md has the Python side. */
+/* An anywidget module (https://anywidget.dev) for notebooks that wraps the element. Traits: result, server, model_name,
+ * text, translation, view, look, theme; `selected` is the chosen word, the detail of the element's wordselect event.
+ * README.md has the Python side. */
 import "./src/element.js";
 
 const ATTRIBUTES = { server: "server", model_name: "model", text: "text", translation: "translation", view: "view",
