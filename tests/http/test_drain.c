@@ -26,7 +26,7 @@ static void signal_under_load(int signal_number) {
     struct daemon daemon;
     struct reply live, replies[CLIENTS];
     char *endless = work_endless(2, 32), *body = work_body(TEXTS, 8, 200);
-    start_full(&daemon, "60000");
+    start_full(&daemon, "600000");
     struct flight *leaving = flight_open(&daemon), *flight = flight_open(&daemon);
     flight_send(leaving, &(struct call){.path = "/translate", .json = endless}, &live);
     metric_await(&daemon, "alignd_rows_live", 64, leaving);
@@ -163,7 +163,7 @@ START_TEST(refused_while_draining) {
     struct daemon daemon;
     struct reply slow, reply;
     char *body = work_endless(64, 32);
-    start_full(&daemon, "60000");
+    start_full(&daemon, "600000");
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -214,7 +214,7 @@ START_TEST(second_signal_quits_at_once) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_endless(64, 32);
-    start_full(&daemon, "60000");
+    start_full(&daemon, "600000");
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

@@ -115,7 +115,7 @@ START_TEST(drains_every_socket) {
     char *body = work_body(TEXTS, 8, 600), *endless = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "1",
                                     "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms",
-                                    "60000", "--grace-ms", "60000"));
+                                    "600000", "--grace-ms", "600000"));
     struct daemon local = daemon_at(&daemon, address);
     struct flight *leaving = flight_open(&local),
                   *flights[] = {flight_open(&daemon), flight_open(&local)};

@@ -405,7 +405,7 @@ START_TEST(terminated_while_streaming) {
     struct reply live, replies[STREAMS];
     daemon_start(&served,
                  ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS,
-                           "--deadline-ms", "600000", "--grace-ms", "60000"));
+                           "--deadline-ms", "600000", "--grace-ms", "600000"));
     struct flight *leaving = flight_open(&served), *flight = flight_open(&served);
     flight_send(leaving, &(struct call){.path = "/translate", .body = endless}, &live);
     metric_await(&served, ROWS, 32, leaving); /* all: the others wait */

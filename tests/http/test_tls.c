@@ -46,7 +46,7 @@ static void setup(void) {
     make_certificate(certificate, key);
     launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers",
                      "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms", "600000",
-                     "--grace-ms", "60000"));
+                     "--grace-ms", "600000"));
 }
 
 static void teardown(void) {
