@@ -1,6 +1,6 @@
-"""check_sbom.py SBOM ROOT: whether a list is SPDX 2.3 as its JSON schema asks, and names all that is in ROOT:
-each package that dpkg has installed with its version, supplier and licence, alignd, each model. Prints what is wrong,
-or how much there is."""
+"""check_sbom.py SBOM ROOT: checks that a list is SPDX 2.3 according to its JSON schema, and names everything in ROOT:
+each package installed by dpkg with version, supplier and licence, alignd, and each model. Prints the faults, or the
+number of packages."""
 
 import json
 import re
@@ -14,7 +14,7 @@ PACKAGE = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "lic
 
 
 def faults(sbom: dict, root: Path) -> list[str]:
-    """One line each; none: the list is right and whole."""
+    """One line for each fault; empty if the list is correct and complete."""
     found = [f"the document has no {key}" for key in DOCUMENT - sbom.keys()]
     if found:
         return found

@@ -8,7 +8,7 @@ COMPILED = (".c", ".cc")
 
 
 def entries(lines: list[str]) -> list[dict]:
-    """The commands that compile one source each; of kernels, the variant that is compiled first."""
+    """One entry for each source; of kernels, the variant that is compiled first."""
     found: dict[str, dict] = {}
     for line in lines:
         words = shlex.split(line) if " -c -o " in line else []

@@ -1,8 +1,8 @@
 """Small models as CTranslate2 writes them: python3 tests/ctranslate2_models.py FOLDER
 
-Input: nothing. Output: FOLDER/NAME for each case, files model.bin of an encoder and a decoder of one layer each (d 2,
-feed-forward 2, nine tokens), in each version of the format and each type of numbers; they are the seeds of the fuzz
-target `ctranslate2` (tests/fuzz/corpus/ctranslate2). `write_model` makes the folder of a model of any size, with random
+Input: none. Output: FOLDER/NAME for each case: a model.bin with an encoder and a decoder of one layer each (d 2,
+feed-forward 2, nine tokens), in each version of the format and each number type. They are the seeds of the fuzz target
+`ctranslate2` (tests/fuzz/corpus/ctranslate2). `write_model` writes the folder of a model of any size with random
 weights.
 """
 
@@ -29,7 +29,7 @@ class Shape:
     size: int = 4
     heads: int = 2
     filter: int = 6
-    positions: int = 0  # of a stored table; 0: computed
+    positions: int = 0  # rows of a stored table; 0: sinusoids
     pre_norm: bool = True
     activation: int = 0
     shared: bool = False  # one embedding for both sides and the output
@@ -41,7 +41,7 @@ def _text(text: str) -> bytes:
 
 
 def variables_of(shape: Shape, random: numpy.random.Generator) -> dict[str, numpy.ndarray]:
-    """name -> float32 weights, or an int8 flag."""
+    """Returns name -> float32 weights, or an int8 flag."""
     d, found = shape.size, {}
 
     def linear(name: str, rows: int, columns: int) -> None:
@@ -82,7 +82,7 @@ def variables_of(shape: Shape, random: numpy.random.Generator) -> dict[str, nump
 
 
 def _stored(name: str, value: numpy.ndarray, kind: str) -> dict[str, numpy.ndarray]:
-    """The variable as the type stores it, with its scale."""
+    """The variable in the storage type, with its scale."""
     table = name.endswith("encodings")
     if value.dtype == numpy.int8 or (kind != "float16" and (value.ndim != 2 or table)):
         return {name: value}
@@ -97,7 +97,7 @@ def _stored(name: str, value: numpy.ndarray, kind: str) -> dict[str, numpy.ndarr
 
 def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1, spec: str = "TransformerSpec",
               variables: dict[str, numpy.ndarray] | None = None) -> bytes:
-    """variables: as variables_of makes them; None: random ones."""
+    """variables: in the form of variables_of; None: random ones."""
     variables = variables or variables_of(shape, numpy.random.default_rng(seed))
     aliases = ["encoder/embeddings_0/weight", "decoder/projection/weight"] if shape.shared and version >= 3 else []
     stored = {key: value for name, weights in sorted(variables.items()) if name not in aliases
@@ -118,7 +118,7 @@ def model_bin(shape: Shape, kind: str = "float32", version: int = 6, seed: int =
 
 def write_model(folder: Path, shape: Shape, kind: str = "float32", version: int = 6, seed: int = 1,
                 variables: dict[str, numpy.ndarray] | None = None, **config: object) -> None:
-    """The folder of a model, as CTranslate2's converters write it."""
+    """Writes a model folder as CTranslate2's converters do."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.bin").write_bytes(model_bin(shape, kind, version, seed, variables=variables))
     (folder / "shared_vocabulary.json").write_text(json.dumps(shape.words), encoding="utf-8")

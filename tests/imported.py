@@ -1,6 +1,6 @@
-"""`alignd import`, as tests call it. Needs build/alignd: without it they are skipped.
+"""Calls `alignd import` in tests. Needs build/alignd; without it the tests are skipped.
 
-`imported` makes a model folder, or raises Refused with what the program said and the check that nothing was written.
+`imported` makes a model folder, or raises Refused with the error message after checking that nothing was written.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ALIGND = Path("build/alignd")
 
 
 class Refused(ValueError):
-    """What the program said, without the path that it begins with."""
+    """The error message, without the leading path."""
 
 
 def command(*arguments: Path | str) -> subprocess.CompletedProcess:
@@ -33,6 +33,6 @@ def imported(*paths: Path, out: Path, flags: tuple[str, ...] = ()) -> Path:
     done = command(*paths, *into(out), "--from", "en", "--to", "fr", *flags)
     if done.returncode == 0:
         return out
-    assert done.returncode == 1 and done.stderr.startswith("alignd: "), done  # it did not crash
+    assert done.returncode == 1 and done.stderr.startswith("alignd: "), done  # not a crash
     assert (set(out.parent.iterdir()) if out.parent.exists() else None) == before
     raise Refused(done.stderr.removeprefix("alignd: ").strip().removeprefix(f"{paths[0]}: "))

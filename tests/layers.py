@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""layers.py BUILD: dependencies point one way, and one module prints:
-prints every exception, and fails if there is one.
+"""layers.py BUILD: checks that dependencies point one way and that one module prints. Prints every violation, and fails
+if there is one.
 layers.py BUILD --figures prints for each room its size, its functions of more than five parameters, and its share of
 comments.
 
-A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it
-may include, and its doors: the headers that other rooms may include. Within a room modules (files of one name;
-NAME_kind.h and NAME_parts.h, which only the room includes, belong to NAME) include each other without circles. The same
-holds for what the linker sees: an object file of BUILD needs symbols only of rooms that its own sees, and objects of a
-room need each other without circles, except for TIED. LIBRARIES says which files may use a library, PRINTERS which ones
-may print to stdout and stderr, TYPES which exported functions begin with the name of a type in place of their module's.
+A room is a folder of model/ or server/, or one of these themselves. ROOMS lists for each room the rooms that it may
+include, and its doors: the headers that other rooms may include. Within a room, modules (files of the same name;
+NAME_kind.h and NAME_parts.h, which only the room includes, belong to NAME) include each other without cycles. The same
+holds for symbols: an object file of BUILD may need symbols only from the rooms that its own room sees, and the objects
+of a room depend on each other without cycles, except for TIED. LIBRARIES lists the files that may use a library,
+PRINTERS those that may print to stdout and stderr, and TYPES the exported functions that begin with the name of a type
+instead of their module's.
 """
 import re
 import subprocess
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include [<"]([^>"]+)[>"]', re.M)
 
 
-RULES = Path("weights/config.def")  # what C and Python both read
+RULES = Path("weights/config.def")  # read by C and Python
 
 
 class Room(NamedTuple):
@@ -33,11 +34,11 @@ class Room(NamedTuple):
 # lowest first; a room sees only rooms above it in this table
 ROOMS = {
     "model/base": Room("", "*"),
-    "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
+    "weights/gibbs": Room("model/base", ""),  # the word aligner, a separate program
     "model/text": Room("model/base", "numbers signs spans tokenizer"),
     "model/compute": Room("model/base", "kernels matrix"),
     "model/weights": Room("model/base model/compute", "config safetensors weights"),
-    # Foreign folders become model folders.
+    # Converts other toolkits' model folders.
     "model/import": Room("model/base model/text model/weights", "import source"),
     "model/network": Room("model/base model/text model/compute model/weights", "network"),
     "model/search": Room("model/base model/compute model/network", "search"),
@@ -67,7 +68,7 @@ ROOMS = {
                    ""),
 }
 
-# Objects that may need each other in a circle, and why.
+# Objects that may depend on each other in a cycle, and why.
 TIED = [
     ("model/search/phrases model/search/search model/search/search_exact model/search/search_phrases "
      "model/search/search_sample",
@@ -101,7 +102,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
 }
 
 
-# Text from files and the network reaches terminals only through these files, which escape what a terminal would obey.
+# Only these files print text from files and the network to terminals; they escape control characters.
 PRINTERS = "server/base/print.c server/base/log.c weights/gibbs/main.c"
 PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprintf)\s*\(|"
                     r"\b(?:v?fprintf|f?putc|fputs|fwrite|write)(?:_unlocked)?\s*\([^;]*"
@@ -109,8 +110,8 @@ PRINTS = re.compile(r"(?<![\w.>])(?:v?printf|puts|putchar|perror|psignal|v?dprin
                     r"\bstd::(?:cout|cerr|clog)\b")
 COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
 
-# An exported function begins with the name of its file, or of a header that declares it, or with that of a type of this
-# header. TYPES: the latter, by header. A name belongs to one header only, and none is the name of another module.
+# An exported function begins with the name of its file, of a header that declares it, or of a type of that header.
+# TYPES lists these types by header. Each belongs to one header only, and none has the name of another module.
 TYPES = {
     "model/base/arena.h": "budget reserve",
     "model/base/utf8.h": "character",
@@ -141,7 +142,7 @@ TYPES = {
     "server/get/get.h": "fetcher",
     "server/get/get_parts.h": "room",
     "server/glossaries/glossaries.h": "kept_glossary",
-    "server/http/queue.c": "MHD_queue_response",  # replaces the library's
+    "server/http/queue.c": "MHD_queue_response",  # replaces a function of the library
     "server/models/catalog.h": "loaded_model served_model",
     "server/models/folders.h": "installed integrity manifest",
     "server/options.h": "option",
@@ -162,7 +163,7 @@ def sources() -> Iterator[Path]:
 
 
 def wrong_room(path: Path, target: Path) -> str | None:
-    """Why the file may not include the header, if so."""
+    """Why the file may not include the header; None if it may."""
     here, there = str(path.parent), str(target.parent)
     if here == there or target == RULES:
         return None
@@ -188,7 +189,7 @@ def module_of(path: Path) -> str:
 
 
 def circles(needs: dict[str, set[str]]) -> Iterator[str]:
-    """Modules that include each other, each circle once."""
+    """Cycles of modules that include each other, each cycle once."""
     done: set[str] = set()
 
     def walk(module: str, path: list[str]) -> Iterator[str]:
@@ -204,7 +205,7 @@ def circles(needs: dict[str, set[str]]) -> Iterator[str]:
 
 
 def symbols(path: Path, kinds: str = "TDBRC") -> tuple[set[str], set[str]]:
-    """What an object defines of these kinds, and what it needs."""
+    """The symbols of these kinds that an object defines, and those that it needs."""
     defined, needed = set(), set()
     for line in subprocess.run(["nm", "--extern-only", path],
                                capture_output=True, text=True, check=True).stdout.splitlines():
@@ -219,7 +220,7 @@ def linked(build: Path) -> dict[str, dict[str, set[str]]]:
     for top in ("model", "server"):
         for path in sorted((build / top).rglob("*.o")):
             module = str(path.relative_to(build).with_suffix(""))
-            # Objects without a source are left from before.
+            # Objects without a source are stale.
             if any((ROOT / (module.split("-")[0] + suffix)).exists() for suffix in (".c", ".cc")):
                 objects[module] = symbols(path)
     owner = {name: module for module, (defined, _) in objects.items() for name in defined}
@@ -232,7 +233,7 @@ def linked(build: Path) -> dict[str, dict[str, set[str]]]:
 
 
 def wrong_links(needs: dict[str, dict[str, set[str]]]) -> Iterator[str]:
-    """What the linker sees and no list allows."""
+    """Dependencies by symbols that no list allows."""
     for module, others in needs.items():
         here = str(Path(module).parent)
         for other, names in others.items():
@@ -250,7 +251,7 @@ def wrong_links(needs: dict[str, dict[str, set[str]]]) -> Iterator[str]:
 
 
 def knots(needs: dict[str, dict[str, set[str]]]) -> Iterator[set[str]]:
-    """The sets of objects in which each reaches every other."""
+    """The sets of objects in which each object reaches all others."""
     def reached(start: str) -> set[str]:
         seen: set[str] = set()
         todo = list(needs.get(start, ()))
@@ -272,7 +273,7 @@ def knots(needs: dict[str, dict[str, set[str]]]) -> Iterator[set[str]]:
 
 def wrong_names(build: Path) -> Iterator[tuple[str, str]]:
     """Exported functions that do not begin with a name of their module, and names of two modules, with their rooms."""
-    declared: dict[str, list[Path]] = {}  # the headers that declare a name
+    declared: dict[str, list[Path]] = {}  # headers that declare each name
     owners: dict[str, set[str]] = {}
     for path in sources():
         owners.setdefault(Path(module_of(path)).name, set()).add(module_of(path))
@@ -291,7 +292,7 @@ def wrong_names(build: Path) -> Iterator[tuple[str, str]]:
             if path.suffix != ".h" and compiled.exists():
                 names |= symbols(compiled, "T")[0]
         for name in sorted(names):
-            if name == "main" or name.startswith("_Z"):  # C++ has namespaces
+            if name == "main" or name.startswith("_Z"):  # C++ uses namespaces instead
                 continue
             files = [path, *declared.get(name, ())]
             allowed = [Path(module_of(file)).name for file in files]
@@ -316,10 +317,10 @@ def parameters(written: str) -> int:
 class Figures(NamedTuple):
     files: int = 0
     lines: int = 0
-    written: int = 0  # lines that are not empty
-    comments: int = 0  # lines on which there is a part of a comment
+    written: int = 0  # non-empty lines
+    comments: int = 0  # lines with a comment or a part of one
     functions: int = 0
-    long: int = 0  # functions of more than MOST_PARAMETERS
+    long: int = 0  # functions with more than MOST_PARAMETERS
 
 
 def figures_of(path: Path) -> Figures:

@@ -1,9 +1,9 @@
 """A mirror on loopback with the paths of Mozilla's, OPUS-MT's, the Hugging Face hub's and Argos's servers,
 for tests of downloads.
 
-It serves small models under the names that real ones have, with Range and ETag as a static file server does, and
-misbehaves where a test asks for it: `mirror.acts[path] = [act, ...]`, where each request takes the next act and the
-last one stays. An act is a function of the handler and the content, or None for the usual reply.
+It serves small models under the names of real ones, with Range and ETag like a static file server, and misbehaves on
+request: `mirror.acts[path] = [act, ...]`. Each request takes the next act, and the last one stays. An act is a function
+of the handler and the content, or None for the usual reply.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def digest(content: bytes) -> str:
 
 
 def zstd(content: bytes) -> bytes:
-    """A Zstandard frame of blocks that are stored as they are (RFC 8878)."""
+    """A Zstandard frame of uncompressed blocks (RFC 8878)."""
     most, blocks = 1 << 17, []
     for at in range(0, max(len(content), 1), most):
         part = content[at:at + most]
@@ -36,10 +36,10 @@ def zstd(content: bytes) -> bytes:
 
 
 def bomb(size: int) -> bytes:
-    """A frame in which 4 bytes stand for 128 KiB of zeros."""
+    """A frame in which each 4 bytes expand to 128 KiB of zeros."""
     block, count = 1 << 17, size >> 17
     blocks = [struct.pack("<I", (i + 1 == count) | 1 << 1 | block << 3)[:3] + b"\0" for i in range(count)]
-    return struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + b"".join(blocks)  # a window of 2 MiB, no size
+    return struct.pack("<IBB", 0xFD2FB528, 0, 0x58) + b"".join(blocks)  # window of 2 MiB, content size not given
 
 
 class Mirror:
@@ -52,7 +52,7 @@ class Mirror:
 
     def add_pair(self, source: str, target: str, files: dict[str, bytes], version: str = "3.0",
                  architecture: str = "tiny", **fields) -> dict[str, str]:
-        """files: by fileType. Returns the path of each."""
+        """files: by fileType. Returns the path of each file."""
         code, paths = (source[:2] + target[:2]), {}
         names = {"model": f"model.{code}.intgemm.alphas.bin", "lex": f"lex.50.50.{code}.s2t.bin",
                  "vocab": f"vocab.{code}.spm", "srcvocab": f"srcvocab.{code}.spm", "trgvocab": f"trgvocab.{code}.spm"}
@@ -133,12 +133,12 @@ def redirect(location: str, code: int = 302) -> Callable:
 
 
 def other(body: bytes) -> Callable:
-    """Another file than the one that is listed."""
+    """Sends another body than the listed file."""
     return lambda handler, content: handler.reply(200, body)
 
 
 def truncated(share: float) -> Callable:
-    """Says how long the file is, and ends within it."""
+    """Announces the full length, but sends only this share."""
     def act(handler: Handler, content: bytes) -> None:
         handler.send_response(200)
         handler.send_header("ETag", f'"{digest(content)[:16]}"')
@@ -170,7 +170,7 @@ def drip(handler: Handler, content: bytes) -> None:
 
 
 def held(gate: threading.Event, share: float = 0.5) -> Callable:
-    """Sends the file's beginning, and the rest when the gate is opened."""
+    """Sends this share of the file, and the rest once the gate is opened."""
     def act(handler: Handler, content: bytes) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(content)))

@@ -5,15 +5,15 @@
     readme.py --write BUILD FILE.md...    puts what the commands print now into the documents
 
 Commands run one after the other in one shell for each document, in a folder of its own that has the shipped models as
-weights/, with BUILD's alignd in the path. Where a document says localhost:8080, a daemon with the shipped models
-listens. Numbers with a fraction may differ by 2 in their third digit (processors round differently); "..." stands for
-anything; a long line may be broken into several, indented at will.
+weights/, with BUILD's alignd in the path. For localhost:8080 in a document, a daemon with the shipped models listens.
+Numbers with a fraction may differ by 2 in their third digit (processors round differently); "..." matches anything; a
+long line may be broken into several, with any indentation.
 
-A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets
-must be in Makefile or tests/Makefile. A ```python or ```js block is run against the same daemon.
-tests/readme_commands.py says of each command in an indented block of some documents what runs it, or why nothing does.
-tests/readme_links.py says what else is compared: links, names of files. Each `python3 -m weights.PACKAGE.NAME --option`
-in any block must be one that the program knows.
+A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, names the checks that run it,
+which must be targets of Makefile or tests/Makefile. A ```python or ```js block is run against the same daemon. For each
+command in an indented block of some documents, tests/readme_commands.py states what runs it, or why nothing does.
+tests/readme_links.py checks links and file names. In every block, the options of `python3 -m weights.PACKAGE.NAME
+--option` must exist.
 """
 import argparse
 import re
@@ -33,12 +33,12 @@ CHECKED = re.compile(r"^<!-- checked by: (.+) -->$")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
 OPTION = re.compile(r"python3 -m (weights(?:\.\w+)+)((?:[^\n#|>]|\\\n)*)")
 SECONDS = 60
-SLOW_SECONDS = 600  # for what reads text with a model
+SLOW_SECONDS = 600  # for commands that process text with a model
 
 
 class Block(NamedTuple):
     language: str
-    first: int  # the number of its first line, from 0
+    first: int  # first line's number, from 0
     lines: list[str]
     above: str  # the line before the fence
 
@@ -57,7 +57,7 @@ def blocks(lines: list[str]) -> Iterator[Block]:
 
 
 def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
-    """(command, the lines it should print)"""
+    """Yields (command, expected lines of output)."""
     command, output = None, []
     for line in block.lines:
         if line.startswith("$ "):
@@ -72,7 +72,7 @@ def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
 
 
 def same(expected: str, actual: str) -> bool:
-    """Equal but for what processors round differently and what "..." stands for."""
+    """Whether the outputs are equal, up to rounding, with "..." as a wildcard."""
     pattern = "".join(r"(-?[\d.e-]+)" if NUMBER.fullmatch(part) else re.escape(part).replace(r"\.\.\.", "(?:.|\n)*?")
                       for part in re.split(f"({NUMBER.pattern})", expected))
     found = re.fullmatch(pattern, actual)
@@ -85,14 +85,14 @@ def same(expected: str, actual: str) -> bool:
 
 
 class Shell:
-    """A bash that keeps its folder and variables from command to command."""
+    """Runs each command in a new bash, in the same folder and environment."""
 
     def __init__(self, folder: Path, build: Path, port: int):
         self.folder, self.port = folder, port
         self.environment = {"PATH": f"{build}:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 
     def succeeds(self, command: str) -> bool:
-        """Of a command that fails, its last lines are printed."""
+        """Runs a command; prints its last lines if it fails."""
         command = re.sub(r"^python3 ", "/usr/bin/python3 ", self.local(command))
         command = re.sub(r"^curl ", "curl --fail-with-body ", command)
         done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
@@ -115,7 +115,7 @@ class Shell:
 
 
 def run_console(block: Block, shell: Shell, name: str, write: bool) -> tuple[list[str], int, int]:
-    """The block as it should be; how many commands ran, how many printed something else."""
+    """Returns the block with the actual output, the number of commands, and how many printed something else."""
     lines, ran, wrong = [], 0, 0
     for command, output in commands(block):
         actual, expected = shell.console(command), "\n".join(output)
@@ -142,7 +142,7 @@ def named_targets(block: Block) -> list[str]:
 
 
 def unknown_options(text: str, known: dict[str, str]) -> list[str]:
-    """Of the commands of weights/ in a text."""
+    """The options in a text's commands of weights/ that the programs do not have."""
     wrong = []
     for module, rest in OPTION.findall(text):
         if module not in known:
@@ -153,7 +153,7 @@ def unknown_options(text: str, known: dict[str, str]) -> list[str]:
 
 
 def check_indented(name: str, lines: list[str], shell: Shell, targets: set[str]) -> tuple[int, int]:
-    """(passed, failed) of the commands in its indented blocks."""
+    """Checks the commands in the indented blocks of a document. Returns (passed, failed)."""
     unused = [row for row in readme_commands.ROWS if row.document == name]
     results = []
     for number, command in readme_commands.indented(lines):
@@ -171,7 +171,7 @@ def check_indented(name: str, lines: list[str], shell: Shell, targets: set[str])
 
 
 def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[str, str]) -> tuple[int, int]:
-    """(passed, failed) of a document."""
+    """Checks a document. Returns (passed, failed)."""
     lines = path.read_text().split("\n")
     passed = failed = 0
     name = str(path.relative_to(ROOT))
@@ -205,7 +205,7 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
 
 
 def start_daemon(build: Path, log: Path) -> tuple[subprocess.Popen, int]:
-    """A daemon with the shipped models, and its port, once it is ready."""
+    """Starts a daemon with the shipped models; returns it with its port once it is ready."""
     models = sorted((config.parent for config in ROOT.glob("weights/*/config.json")),
                     key=lambda folder: (folder.name != "en-fr", folder.name))
     arguments = [argument for model in models for argument in ("--model", str(model))]

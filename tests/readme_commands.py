@@ -1,9 +1,9 @@
-"""What becomes of each command in a document's indented blocks:
-it is run, a check of the Makefile runs it, or it is left, for a reason.
+"""How each command in the indented blocks of documents is checked: it is run here, a target of the Makefile runs it, or
+it is not run, for a stated reason.
 
-The longest row that a command begins with counts. A command without a row, and a row without a command, are errors;
-`make TARGET` needs no row. Commands run in a folder of their own, where weights/ is a copy, build/ this one's, and the
-sentences aligned by hand stand for text: DATA, CORPUS.tsv.gz, NEW.tsv. What needs other text, or hours, is left.
+The longest matching row applies. A command without a row, and a row without a command, are errors; `make TARGET` needs
+no row. Commands run in a folder of their own, where weights/ is a copy, build/ is a link, and the hand-aligned
+sentences serve as text: DATA, CORPUS.tsv.gz, NEW.tsv. Commands that need other text, or hours, are not run.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Row(NamedTuple):
     document: str
     begins: str
     run: bool
-    reason: str = ""  # where it is not run
+    reason: str = ""  # if it is not run
 
 
 ROWS = (
@@ -88,7 +88,7 @@ ROWS = (
 
 
 def indented(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """(number of its line, from 1; command without the remark after it)"""
+    """Yields (line number from 1, command without a trailing remark)."""
     for number, line in enumerate(lines, 1):
         if line.startswith("    ") and line.split()[0] in PROGRAMS:
             yield number, re.split(r"  +#", line)[0].strip()
@@ -100,13 +100,13 @@ def row_of(document: str, command: str) -> Row | None:
 
 
 def named_targets(command: str, row: Row | None) -> list[str]:
-    """Those that must be in the Makefile: of a make, or of who runs it instead."""
+    """The Makefile targets that a command or the reason of its row names."""
     text = row.reason if row else command
     return re.findall(r"\bmake ([a-z-]+)", text)
 
 
 def prepare(root: Path, build: Path, folder: Path) -> None:
-    """Makes what commands of documents that have rows find there; weights/ may be written to."""
+    """Creates the files that the commands need; weights/ is a copy, so that they may write to it."""
     shutil.copytree(root / "weights", folder / "weights", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "build").symlink_to(build)
     pairs = [line.split("\t") for line in (root / GOLD).read_text().splitlines()]

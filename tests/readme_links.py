@@ -2,7 +2,7 @@
 """Checks that the documents name only what exists: python3 tests/readme_links.py, from any folder.
 Exit status 1 names each wrong line.
 
-Input: every Markdown file of the checkout except CHANGELOG.md, which names files that are gone. Checked are
+Input: every Markdown file of the checkout except CHANGELOG.md, which names files that no longer exist. It checks
 - relative links [text](path#heading): the file or folder, and the heading,
 - names of source files and folders in `code`, * allowed (`search_*.c`): the path of some file or folder must end with
   them,
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = {"build", "node_modules", "__pycache__"}  # made by tools, not part of the checkout
+OUTSIDE = {"build", "node_modules", "__pycache__"}  # created by tools, not part of the checkout
 HISTORY = {"CHANGELOG.md"}
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"(`+)(.+?)\1")
@@ -28,12 +28,12 @@ SOURCE = re.compile(
 MODULE = re.compile(r"\bweights((?:\.[a-z_]{3,})+)\b(?!\.\w)")
 MAKE = re.compile(r"(?:^|&& |; |\$ )make (?:[A-Z_]+=\S+ )*([a-z][\w-]*)")
 TARGETS = re.compile(r"^([a-z][\w -]*):(?!=)|^\.PHONY:(.*)", re.M)
-# Made by commands, or by other programs.
+# Created by commands or other programs.
 FOREIGN = {"README.original.md", "RELEASE_NOTES.md", "vocab.yml", "decoder.yml"}
 
 
 def files() -> list[str]:
-    """Paths from the root, with / before them so that a name matches only as a whole; those of folders end with /."""
+    """Paths from the root, with a leading / so that a name matches as a whole; those of folders end with /."""
     found = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in OUTSIDE and not (name.startswith(".") and name != ".ci")]
@@ -81,7 +81,7 @@ def broken_link(document: Path, target: str) -> str | None:
 
 
 def wrong(document: Path, known: list[str], made: set[str]) -> Iterator[tuple[int, str]]:
-    """(line, what is wrong) for each name in a document that stands for nothing."""
+    """Yields (line number, fault) for each name in a document that matches nothing."""
     for number, line in prose(document):
         for target in LINK.findall(SPAN.sub(lambda span: span[0] if "](" not in span[2] else "", line)):
             if message := broken_link(document, target):

@@ -1,8 +1,8 @@
 """Runs a program under the system call rules of a systemd unit: sandbox.py UNIT COMMAND...
 
-Reads SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute= and makes a seccomp filter of them as
-systemd does (systemd.exec(5)), for machines whose first process is not systemd. What is not allowed fails with EPERM,
-as SystemCallErrorNumber=EPERM has it. Needs python3-seccomp and systemd-analyze.
+Reads SystemCallFilter=, RestrictAddressFamilies= and MemoryDenyWriteExecute= and installs a seccomp filter like
+systemd's (systemd.exec(5)), for machines on which systemd is not the first process. Calls that are not allowed fail
+with EPERM, as with SystemCallErrorNumber=EPERM. Needs python3-seccomp and systemd-analyze.
 """
 
 import errno
@@ -16,14 +16,14 @@ import seccomp
 
 
 def settings(unit: str, name: str) -> list[str]:
-    """The values of the setting, one for each of its lines."""
+    """The values of a setting, one for each of its lines."""
     with open(unit, encoding="utf-8") as lines:
         pairs = [line.strip().partition("=") for line in lines if not line.startswith("#")]
     return [value for key, _, value in pairs if key == name]
 
 
 def expand(name: str) -> set[str]:
-    """The system calls of a group such as @system-service, or the one of this name."""
+    """The system calls of a group such as @system-service; any other name stands for itself."""
     if not name.startswith("@"):
         return {name}
     text = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True, capture_output=True,
@@ -33,7 +33,7 @@ def expand(name: str) -> set[str]:
 
 
 def allowed(unit: str) -> set[str]:
-    """As systemd adds and takes away, line by line."""
+    """The allowed system calls, added and removed line by line as systemd does."""
     calls: set[str] = expand("@default")
     for value in settings(unit, "SystemCallFilter"):
         named = set().union(*(expand(name) for name in value.lstrip("~").split()))
@@ -59,7 +59,7 @@ def install(unit: str) -> None:
             else:
                 rules.add_rule(seccomp.ALLOW, name)
         except (OSError, RuntimeError):
-            pass  # a call of other architectures
+            pass  # the call does not exist on this architecture
     rules.load()
 
 

@@ -1,5 +1,5 @@
-"""Tests of weights/alignment/align_head.py: what its examples are, that it trains the head and nothing else,
-and that it leaves a folder's other bytes alone."""
+"""Tests of weights/alignment/align_head.py: its examples, that it trains only the head, and that the other bytes of a
+folder stay the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = {"Tom": "Tom", "ladder": "here", "mine": "mien", "this": "ce", "He": "Il
 
 
 def _pairs(count: int) -> list[Linked]:
-    """Three words, translated in the other order."""
+    """Pairs of three words whose order the translation reverses."""
     values = random.Random(3)
     pairs = []
     for _ in range(count):
@@ -60,7 +60,7 @@ def test_guide():
     guide, weights = align_head.guide_of(batch, 3, True, 0.25)
     assert (guide[0, 2].tolist() == [0, 0, 1] and weights[0].tolist() == [1, 1, .25, 1] and weights[1].tolist()
             == [.25, 1, 0, 0])
-    # Nothing to look at for </s>.
+    # The source has no </s> for the target's </s> to look at.
     guide, weights = align_head.guide_of([Example([5, 6], [7], [(1, 0)])], 2, False, 0.25)
     assert guide.tolist() == [[[0, 1], [0, 0]]] and weights.tolist() == [[1, 0]]
 
@@ -78,7 +78,7 @@ def test_training_finds_words_in_the_other_order_and_changes_nothing_else():
             for p in pairs[:50]]
     found = [align.more_than_end(align.word_matrix(align.seen_by_head(model, sides, (p.source, p.target)), g, 0))
              for p, g in zip(pairs, gold)]
-    assert align.rate(gold, found) < 25  # at random: 67
+    assert align.rate(gold, found) < 25  # 67 for random links
 
 
 @pytest.mark.parametrize("case", ["conditional-additive-lstm", "bahdanau-general-lstm", "convolutional-dot-gru",
@@ -96,7 +96,7 @@ def test_every_kind_of_model_can_have_one(case, tmp_path):
 
 
 def test_special_tokens_anywhere(tmp_path):
-    """As in converted models: their searches are the server's, but they can have a head."""
+    """As in converted models: PyTorch cannot search with them, but they can have a head."""
     shutil.copytree(GOLDEN / "luong-general-gru", tmp_path / "model")
     config_path = tmp_path / "model/config.json"
     written = json.loads(config_path.read_text())

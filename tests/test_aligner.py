@@ -1,5 +1,5 @@
-"""Tests of weights/alignment/aligner.py: what a word is, links between words and pieces, the command.
-The program itself: tests/weights/test_gibbs.c."""
+"""Tests of weights/alignment/aligner.py: word segmentation, links between words and pieces, and the command. Tests of
+the program itself: tests/weights/test_gibbs.c."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def program():
 
 
 def _pairs(count: int) -> list[tuple[str, str]]:
-    """Two words, in French the other way round."""
+    """Pairs of two words, in reverse order in French."""
     values = random.Random(1)
     pairs = []
     for _ in range(count):
@@ -52,7 +52,7 @@ def test_swapped_words_are_linked():
     pairs = _pairs(300)
     lines = list(aligner.align(pairs))
     assert len(lines) == 300
-    # "the" is "l'", the full stop itself
+    # "the" is linked to "l'", and the full stops to each other
     assert sum(set(line.split()) >= {"0-0", "1-2", "2-1", "3-3"} for line in lines) > 290
     assert sum(len(line.split()) == 4 for line in lines) > 290
 

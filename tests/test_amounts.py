@@ -1,5 +1,5 @@
-"""Amounts of money come through the shipped models: 40 in EUR and 40 in $ in each direction keep value and sign.
-Needs build/alignd."""
+"""Amounts of money in the shipped models: 40 in EUR and 40 in $ in each direction keep value and currency. Needs
+build/alignd."""
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ NO_BREAK = "\u00a0\u202f"
 
 VALUES = [7, 12, 15, 19, 25, 32, 48, 50, 60, 75, 89, 99, 105, 120, 150, 199, 240, 341, 365, 480, 512, 600, 750, 999,
           1000, 1250, 1999, 2400, 3500, 4999, 7500, 12000, 15500, 25000, 48000, 99999, 120000, 250000, 1000000, 2500000]
-# Index of the value: its decimals.
+# Decimals by index of the value.
 CENTS = {3: "50", 7: "99", 11: "95", 14: "05", 22: "75", 27: "50", 33: "20", 36: "80"}
 SENTENCES = {
     "en": ["The ticket costs {}.", "I paid {} for this book.", "She owes me {}.", "They sold the house for {}.",
@@ -35,8 +35,8 @@ GROUP = {"en": ",", "fr": " ", "de": "."}
 
 
 def write(language: str, index: int, sign: str) -> str:
-    """An amount as people of the language write it: with groups or without, with a sign or a name,
-    French with several kinds of spaces."""
+    """An amount in a notation of the language: with or without digit groups, with a sign or a name, in French with
+    several kinds of spaces."""
     style = index * 7 % 12
     group = "\u202f" if language == "fr" and style % 2 else GROUP[language]
     number = f"{VALUES[index]:,}".replace(",", group) if VALUES[index] >= 10000 or style % 3 else str(VALUES[index])
@@ -48,7 +48,7 @@ def write(language: str, index: int, sign: str) -> str:
 
 
 def keeps(text: str, language: str, index: int, sign: str) -> bool:
-    """True if the text has this amount, once, as the language writes it, and no other number."""
+    """Whether the text has this amount exactly once, in the language's notation, and no other number."""
     names = {"€": r"(?:€|[Ee]uros?|EUR)", "$": r"(?:\$|[Dd]ollars?|USD)"}[sign]
     group = {"en": ",?", "fr": f"[ {NO_BREAK}]?", "de": r"\.?"}[language]
     number = group.join(f"{VALUES[index]:,}".split(","))
@@ -60,7 +60,7 @@ def keeps(text: str, language: str, index: int, sign: str) -> bool:
 
 
 def translate(model: str, lines: list[str], *options: str) -> list[str]:
-    """The lines' translations by `alignd translate`."""
+    """Translates the lines by `alignd translate`."""
     command = [ALIGND, "translate", "--model", ROOT / "weights" / model, *options]
     done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
     return done.stdout.splitlines()

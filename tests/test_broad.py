@@ -1,4 +1,4 @@
-"""Training of general models: links, rules, the stream of examples, the fused arithmetic, runs that resume."""
+"""Training of general models: links, noise rules, the stream of examples, the fused arithmetic, and resumed runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_grow_diag_final_and() -> None:
     both = {(0, 0), (2, 2)}
     assert (links.grow_diag_final_and(both | {(1, 1), (5, 5)}, both | {(1, 2), (6, 4)})
             == [(0, 0), (1, 1), (2, 2), (5, 5), (6, 4)])
-    # Touches no link, and both words have one.
+    # It adjoins no link, and both its words have one.
     assert links.grow_diag_final_and(both | {(0, 2)}, both) == [(0, 0), (2, 2)]
 
 
@@ -102,7 +102,7 @@ def test_normalise() -> None:
 
 @pytest.fixture
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder with two small sources and all that validation reads."""
+    """A data folder with two small sources and everything that validation reads."""
     def write(name: str, lines: list[str]) -> None:
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Path:
-    """The shipped one, small."""
+    """The shipped recipe, with a small model."""
     content = json.loads(RECIPE.read_text(encoding="utf-8"))
     content["encoder"] |= {"embedding": 16, "hidden": 24}
     content["decoder"] |= {"embedding": 16, "hidden": 20, "readout_size": 16}
@@ -142,10 +142,10 @@ def recipe(tmp_path: Path) -> Path:
 
 def test_stream(corpora: Path, tmp_path: Path) -> None:
     kept = mixture.cache(corpora, "en-fr", tmp_path / "cache")
-    assert mixture.cache(Path("nowhere"), "en-fr", tmp_path / "cache") == kept  # read, not made
+    assert mixture.cache(Path("nowhere"), "en-fr", tmp_path / "cache") == kept  # read from the cache
     stream, again = (mixture.Mixture(kept, "en-fr", False, 1, None, 128, chunk=225) for _ in range(2))
     picks = stream.picks(0) + stream.picks(1)
-    assert sorted(index for name, index in picks if name == "one") == list(range(400))  # a pass: each pair once
+    assert sorted(index for name, index in picks if name == "one") == list(range(400))  # each pair once per pass
     assert len({index for name, index in picks if name == "two"}) == 50
     assert again.picks(1) == stream.picks(1) and stream.examples(5) == again.examples(5) != stream.examples(6)
     more = mixture.Mixture(kept, "en-fr", False, 1, None, 128, chunk=300, weights={"two": 2.0})
@@ -167,7 +167,7 @@ def test_a_sample_has_its_share_of_each_source(corpora: Path) -> None:
             == {"0-0\t0-0"})
     assert len({a for a, _, _ in found}) == 225
     assert found == mixture.sample(corpora, "en-fr", 225, 1) != mixture.sample(corpora, "en-fr", 225, 2)
-    assert len(mixture.sample(corpora, "en-fr", 900, 1)) == 900  # more than there are: all twice
+    assert len(mixture.sample(corpora, "en-fr", 900, 1)) == 900  # more than there are, so all occur twice
     flipped = align_head.read_sources(corpora, ("fr", "en"), 225, 1, True, "intersection")
     assert [(pair.target, pair.source, pair.links) for pair in flipped] == [(a, b, [(0, 0)]) for a, b, _ in found]
 
@@ -196,7 +196,7 @@ def small_model(recipe: Path) -> Model:
                                           "filter": 32}), ids=("recurrent", "transformer"))
 @pytest.mark.parametrize("half", (False, True))
 def test_fused_arithmetic_is_the_models(recipe: Path, half: bool, encoder: dict, monkeypatch) -> None:
-    """Loss, attention and every gradient, those through the attention among them."""
+    """Loss, attention and every gradient, including those through the attention, are those of the model."""
     if encoder:
         content = json.loads(recipe.read_text(encoding="utf-8"))
         recipe.write_text(json.dumps(content | {"encoder": encoder}), encoding="utf-8")
@@ -225,7 +225,7 @@ def test_fused_arithmetic_is_the_models(recipe: Path, half: bool, encoder: dict,
     assert loss.item() == pytest.approx(plain_loss.item(), rel=tolerance / 10)
     assert (attention - reads.weights).abs().max() < tolerance
     for name, gradient in gradients(loss, attention).items():
-        # That of a key's bias is 0.
+        # The gradient of a key's bias is 0.
         assert (gradient - plain[name]).abs().max() <= tolerance * plain[name].abs().max() + 1e-7, name
     annotations, states = fused.Fused(model, half).states(ids, lengths, inputs)
     for mine, others, known in (annotations, memory.annotations,
@@ -249,7 +249,7 @@ def test_what_two_seeds_drop_has_nothing_in_common() -> None:
         out = torch.empty_like(x)
         kernels.plain_kernels().call("drop", len(x), x, out, int(0.2 * 2**32), 1.25, seed)
         masks.append(out == 0)
-    # In place, and as if one's elements were the other's, shifted.
+    # The masks are independent, also when one is shifted against the other.
     for one, other in (masks, (masks[0][1:], masks[1][:-1])):
         assert (one & other).float().mean().item() == pytest.approx(0.04, abs=0.004)
 
@@ -291,7 +291,7 @@ def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora:
     export.export(tmp_path / "whole", tmp_path / "last", "float32", last=True)
     last = dict(folder.read(tmp_path / "last")[0].named_parameters())
     assert all(torch.equal(tensor, last[name]) for name, tensor in weights_of(whole).items())
-    assert side.processor.encode("\u4e2d") and 0 not in side.encode("\u4e2d 12")  # bytes: nothing is unknown
+    assert side.processor.encode("\u4e2d") and 0 not in side.encode("\u4e2d 12")  # byte fallback: no piece is unknown
     assert {piece for piece in side.processor.encode("2024", out_type=str)} >= {"0", "4"}
     turned = tmp_path / "turned.json"
     turned.write_text(json.dumps(json.loads(recipe.read_text()) | {"source": "fr", "target": "en"}))
@@ -321,7 +321,7 @@ def test_a_table_trains_general_models_once_and_gives_them_heads(recipe: Path, c
     assert ("4 updates, in the last 2 of which" in tables.describe(table)
             and "one vocabulary of 620" in tables.describe(table))
     table.definition["steps"], options.until = 5, 0.0
-    with pytest.raises(results.Unfinished):  # another length is another model
+    with pytest.raises(results.Unfinished):  # a model of another length is trained separately
         results.trained(table, row, options)
 
 
@@ -353,7 +353,7 @@ def test_a_run_starts_from_a_model_of_another_pair(recipe: Path, corpora: Path, 
 def test_the_rate_rises_stays_and_falls() -> None:
     training = {"warmup": 10, "hold": 100, "learning_rate": 1.0}
     assert [round(broad.learning_rate(step, training), 3) for step in (0, 9, 50, 100, 400)] == [0.1, 1.0, 1.0, 1.0, 0.5]
-    # The last fall is still to come.
+    # The final decay has not begun.
     assert broad.learning_rate(350, training, (400, 100)) == broad.learning_rate(350, training)
     assert (broad.learning_rate(400, training, (400, 100)) == 0.5 and broad.learning_rate(500, training, (400, 100))
             == pytest.approx(0.01, rel=0.6))
@@ -379,13 +379,13 @@ def test_words_get_their_mark_back(tmp_path: Path) -> None:
     before = side.pieces.index(piece)
     assert rejoined.torn(side.processor, ["a"]) == {}
     assert rejoined.torn(side.processor, [line]) == {piece: "\u2581" + piece}
-    rejoined.rename(path, {piece: "\u2581" + piece * 60})  # its length needs two bytes
+    rejoined.rename(path, {piece: "\u2581" + piece * 60})  # long enough that its length needs two bytes
     assert (tokenizer.SentencePiece(path, {}).pieces == side.pieces[:before] + ["\u2581" + piece * 60]
             + side.pieces[before + 1:])
 
 
 class OnProcessor(kernels.Kernels):
-    """weights/training/gpu.py's kernels, but for the processor: all rows at once, nothing drawn, losses as tensors."""
+    """The kernels of weights/training/gpu.py on the CPU: all rows at once, nothing random, losses as tensors."""
 
     rows = 1 << 30
 
@@ -418,8 +418,8 @@ class OnProcessor(kernels.Kernels):
 
 def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe: Path, tmp_path: Path,
                                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples that are kept on the device, padded, give the gradient that the batch gives; the update is Adam's;
-    and a run can be exported."""
+    """Padded examples on the device give the same gradient as the batch; the update is Adam's; and a run can be
+    exported."""
     content = json.loads(recipe.read_text(encoding="utf-8"))
     content["training"] |= {"dropout": 0.0, "hiding": False}
     recipe.write_text(json.dumps(content), encoding="utf-8")
@@ -436,7 +436,7 @@ def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe
     pool.add(graphs.rows(batch, length, eos))
     before, embedding = trainee.weights.clone(), dict(trainee.model.named_parameters())["encoder.embedding.weight"]
     trainee.update(pool)
-    found = {name: p.grad.clone() for name, p in trainee.model.named_parameters()}  # not yet that of the next
+    found = {name: p.grad.clone() for name, p in trainee.model.named_parameters()}  # before the next update
     assert (trainee.weights == before).all()  # the rate is 0
     assert trainee.sums[2] == sum(len(one.target) + 1 for one in batch) and trainee.clock[0] == 1
 
@@ -467,7 +467,7 @@ def test_an_update_for_the_device_is_that_of_the_processor(corpora: Path, recipe
     again = graphs.Trainee(recipe, corpora, tmp_path / "again", tmp_path, start=tmp_path / "runs", device="cpu")
     assert (again.out / "joint.spm").read_bytes() == (trainee.out / "joint.spm").read_bytes()
     again.place()
-    assert again.validation() == pytest.approx(trainee.validation(), abs=0.01)  # kept as float16
+    assert again.validation() == pytest.approx(trainee.validation(), abs=0.01)  # best.pt is float16
     export.export(trainee.out, tmp_path / "models" / trainee.name, "float32")
     exported = graphs.Trainee(recipe, corpora, tmp_path / "exported", tmp_path, start=tmp_path / "models", device="cpu")
     assert exported.before["tokens"] == line["tokens"] and exported.before["gpu_seconds"] == 5
@@ -493,7 +493,7 @@ def test_rows_for_the_device() -> None:
     made = graphs.rows([one], 6, 2)
     assert (made.source.tolist() == [[7, 8, 9, 2, 0, 0]] and made.target.tolist() == [[5, 6, 2, -100, -100, -100]]
             and made.lengths.tolist() == [4])
-    # Three links of a token at most.
+    # At most three links per token.
     assert made.links[0, :4].tolist() == [[0, 1, 2], [1, 255, 255], [3, 255, 255], [255] * 3]
     assert ([graphs.length_of(mixture.Encoded([1] * n, [1] * m, [])) for n, m in ((6, 1), (1, 6), (128, 1), (1, 128))]
             == [0, 1, 14, 15])

@@ -1,4 +1,4 @@
-"""server/clients/alignd_client.py, against a server with prepared replies, and against alignd if it is built."""
+"""Tests server/clients/alignd_client.py against a server with prepared replies, and against alignd if it is built."""
 
 import json
 import re
@@ -19,7 +19,8 @@ PROGRAM = Path("build/alignd")
 
 
 class Told:
-    """Replies in order, the last one for ever: (status, headers, body). asked: the paths and bodies."""
+    """Gives the prepared replies (status, headers, body) in order and repeats the last one. asked: the paths and bodies
+    of requests."""
 
     def __init__(self, *replies: tuple[int, dict[str, str], bytes]) -> None:
         self.replies, self.asked = list(replies), []

@@ -1,5 +1,5 @@
-"""Tests of weights/alignment/constructions.py and thresholds.py: rules and figures on made-up links,
-and the shipped models' links against those of `several` in weights/alignment/align.py."""
+"""Tests of weights/alignment/constructions.py and thresholds.py: rules and figures on made-up links, and the shipped
+models' links compared with those of `several` in weights/alignment/align.py."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_daemon_has_the_words_of_the_gold_and_the_links_of_the_rule():
 
 
 def test_rules():
-    """Two target words, two source words and </s>; the second source word is nobody's best."""
+    """Two target words, two source words and </s>; the second source word is the best of neither target word."""
     words = numpy.array([[0.6, 0.35, 0.05], [0.4, 0.3, 0.3]])
     none = numpy.zeros_like(words)
     assert thresholds.RULES["`best`, the default"](words, none) == {(0, 0), (0, 1)}
@@ -61,7 +61,7 @@ def test_rules():
             and thresholds.unlinked_from(0.4)(words, none) == {(0, 0), (0, 1)})
     assert (thresholds.several(0.5, 0.3)(words, none) == {(0, 0), (1, 0)} and thresholds.several(0.3, 0.5)(words, none)
             == {(0, 0), (0, 1)})
-    other = numpy.array([[0.6, 0.4, 0], [0.35, 0.3, 0]])  # the same without </s>, seen from the other side
+    other = numpy.array([[0.6, 0.4, 0], [0.35, 0.3, 0]])  # the model of the other direction, without </s>
     assert thresholds.several_merged(0.35)(words, other) == {(0, 0), (1, 0), (0, 1)}
 
 

@@ -1,8 +1,8 @@
 """Recurrent models of Marian and Nematus, imported: python3 -m pytest -q tests/test_convert.py
 
-Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and
-float64, which share nothing with the importer; and files that must be refused by name. tests/model/import has each
-reader's own cases.
+Made-up models of every supported kind, written as Marian writes them, are compared with Marian's formulas in NumPy and
+float64, which share no code with the importer; and invalid files must be refused with an error that names the reason.
+tests/model/import has the cases of each reader.
 """
 
 import json
@@ -26,14 +26,14 @@ from weights.model import folder, safetensors, storage  # noqa: E402
 from weights.evaluation.evaluate import Daemon, open_pytorch  # noqa: E402
 from weights.model.network import Model  # noqa: E402
 
-E, D, V = 5, 4, (9, 11)  # embedding, state, vocabularies
+E, D, V = 5, 4, (9, 11)  # sizes of embeddings, states and vocabularies
 SOURCE, TARGET = [3, 1, 8, 3, 2, 0], [4, 10, 1, 4]
 
 
 # ---- made-up models ----
 
 class Maker:
-    """A file's tensors under the names of type s2s, with random numbers."""
+    """The tensors of a file of type s2s, with random numbers."""
 
     def __init__(self, options: dict, seed: int) -> None:
         self.o, self.random, self.t = {k: str(v) for k, v in options.items()}, numpy.random.default_rng(seed), {}
@@ -108,7 +108,7 @@ class Maker:
             self.put("decoder_ff_logit_l2_Wt", V[1], E)
 
 
-# What types amun and nematus call them in their files.
+# The names of these tensors in files of amun and nematus.
 NEMATUS = {"encoder_Wemb": "Wemb", "decoder_Wemb": "Wemb_dec", "decoder_ff_logit_l2_b": "ff_logit_b",
            "decoder_ff_state_W": "ff_state_W", "decoder_ff_state_b": "ff_state_b",
            "decoder_ff_state_ln_s": "ff_state_ln_s",
@@ -192,7 +192,7 @@ def softmax(x):
 
 
 class Marian:
-    """One sentence at a time. All states are pairs (h, c)."""
+    """Processes one sentence at a time. All states are pairs (h, c)."""
 
     def __init__(self, made: Maker) -> None:
         self.made, self.o = made, made.o
@@ -203,8 +203,8 @@ class Marian:
         return tensor[0] if tensor.shape[0] == 1 else tensor
 
     def gru(self, p: str, x, h, final: bool):
-        """The two parts of the products (gates, candidate), normalised as the model is,
-        and the bias that is left for the end."""
+        """A GRU step from its products (gates, candidate), normalised as in the model; the bias enters before or after
+        normalisation."""
         plain = not self.made.norm
         products = {"W": None if x is None else [x @ self.t[f"{p}_W{e}"] for e in ("", "x")],
                     "U": [h @ self.t[f"{p}_U{e}"] for e in ("", "x")]}
@@ -291,7 +291,7 @@ class Marian:
         return softmax(numpy.tanh(keys + query) @ self.t["decoder_U_att"][:, 0])
 
     def forced(self, source, target):
-        """-> log-probabilities of the target and </s>, attention."""
+        """Returns the log-probabilities of the target and </s>, and the attention."""
         h, kind = self.encode(source), self.o["dec-cell"]
         start = numpy.tanh(self.dense("decoder_ff_state", "", h.mean(0)))
         states = [(start, start)] * self.made.number("dec-depth", 1)
@@ -354,7 +354,7 @@ def load(out: Path, sizes: tuple[int, int]) -> Model:
 @torch.no_grad()
 def forced(model: Model, source: list[int], target: list[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
     memory, state = model.encode(torch.tensor([source]), torch.tensor([len(source)]))
-    reads = model.teach(torch.tensor([[0, *target]]), state, memory)  # the first input is zero, whatever its id
+    reads = model.teach(torch.tensor([[0, *target]]), state, memory)  # the first input is zero for any id
     log_probs = model.output.log_probs(reads, memory)[0]
     return log_probs[range(len(target) + 1), [*target, 0]].numpy(), reads.weights[0].numpy()
 
@@ -365,19 +365,19 @@ def test_marian_formulas(tmp_path, name):
     model = load(convert(path, sides, tmp_path / "out"), sizes_of(MODELS[name]))
     scores, rows = forced(model, SOURCE, TARGET)
     wanted, attention = Marian(made).forced(SOURCE, TARGET)
-    assert numpy.ptp(attention, axis=0).max() > 0.01 and numpy.ptp(wanted) > 0.5  # something is at stake
+    assert numpy.ptp(attention, axis=0).max() > 0.01 and numpy.ptp(wanted) > 0.5  # the values are not all alike
     numpy.testing.assert_allclose(scores, wanted, atol=1e-6)
     numpy.testing.assert_allclose(rows, attention, atol=1e-6)
     assert model.config["output"]["unknowns"] is False
 
 
 def test_marian_older_output_matrix(tmp_path):
-    """e x V, as Nematus has it."""
+    """The older matrix is [e, V], as in Nematus."""
     options = BASE | NEMATUS_CELLS | {"type": "nematus"}
     made, _, sides = made_model(tmp_path, options)
     tensors = {NEMATUS.get(name, name): tensor for name, tensor in made.t.items()}
     tensors["ff_logit_W"] = tensors.pop("decoder_ff_logit_l2_Wt").T.copy()
-    # Vectors are vectors there.
+    # Nematus stores vectors with one dimension.
     tensors = {name: tensor[0] if tensor.shape[0] == 1 else tensor for name, tensor in tensors.items()}
     tensors |= {"uidx": numpy.array(3), "history_errs": numpy.zeros(4)}
     save(tmp_path / "old.npz", tensors, None)
@@ -417,7 +417,7 @@ def test_pytorch_refuses_the_vocabularies(tmp_path):
 @pytest.mark.skipif(not ALIGND.exists(), reason="the server is not built")
 @pytest.mark.parametrize("name", ["amun", "alternating", "nematus-normalised"])
 def test_marian_served(tmp_path, name):
-    """The command line, and the server's scores and attention of a given target."""
+    """The command line, and the server's scores and attention for a given target."""
     made, path, sides = made_model(tmp_path, MODELS[name], seed=3)
     assert "dropped: special:model.yml" in command(path, *sides, *into(tmp_path / "model"), "--from", "en", "--to",
                                                    "fr").stdout
@@ -451,7 +451,7 @@ def test_command_line_refuses(tmp_path):
                 " with one source can be converted (supported: s2s, amun, nematus, transformer)\n"))
 
 
-# ---- what is refused ----
+# ---- refused files ----
 
 def refused(tmp_path: Path, tensors: dict, options: dict = MODELS["gru"]) -> str:
     sides = vocabularies(tmp_path, options)
@@ -495,7 +495,7 @@ def test_corrupt_files_are_refused(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(Refused, match=name if name == "decoder_Wemb" else "not a whole .npz file"):
             convert(path, sides, tmp_path / "out")
-    for place in range(0, len(content), 237):  # whatever is torn, it is an error that says so
+    for place in range(0, len(content), 237):  # wherever it is damaged, it fails with an error
         path.write_bytes(content[:place])
         with pytest.raises(Refused):
             convert(path, sides, tmp_path / "out")

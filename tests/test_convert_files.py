@@ -1,6 +1,7 @@
-"""Marian's containers and folders, and Hugging Face's, imported: python3 -m pytest -q tests/test_convert_files.py
+"""Imports containers and folders of Marian and of Hugging Face: python3 -m pytest -q tests/test_convert_files.py
 
-Whole folders, and what must be refused. tests/model/import has a case for each way in which a file can be damaged.
+Complete folders, and files that must be refused. tests/model/import has a case for each way in which a file can be
+damaged.
 """
 
 import gzip
@@ -34,7 +35,7 @@ WQ = "encoder_l1_self_Wq"
 
 
 def with_multipliers(tensors: dict) -> dict:
-    """As *.alphas.bin has them."""
+    """Adds activation multipliers as in *.alphas.bin."""
     names = [name for name in tensors if "_W" in name[-4:] or "Wemb" in name]
     found = {f"{name}_QuantMultA": numpy.full((1, 1), 3 + i, numpy.float32) for i, name in enumerate(sorted(names))}
     return tensors | found | {"none_QuantMultA": found["Wemb_QuantMultA"]}
@@ -51,14 +52,14 @@ def test_int8_is_kept_as_it_is(tmp_path):
             == [3 + sorted(n for n in made.t if "_W" in n[-4:] or "Wemb" in n).index(WQ)])
     table = numpy.rint(made.t["Wemb"] * numpy.float32(127 / numpy.abs(made.t["Wemb"]).max()))
     numpy.testing.assert_array_equal(out["decoder.embedding"], table)
-    # the table's multiplier went through int8 itself, as the file has it
+    # the file stores the table's multiplier in int8, too
     numpy.testing.assert_allclose(out["decoder.embedding.input_scale"],
                                   3 + sorted(n for n in made.t if "_W" in n[-4:] or "Wemb" in n).index("Wemb"),
                                   rtol=1e-6)
 
 
 def test_int8_scores(tmp_path):
-    """What it stands for is near the model, also in other storages."""
+    """int8 scores are close to those of the float model, also in other storage types."""
     made = Maker(STUDENT)
     wanted = Marian(made).forced(SOURCE, TARGET)[0]
     path = save_bin(tmp_path / "model.bin", made.t, STUDENT, True)
@@ -85,8 +86,8 @@ def test_an_untied_output_of_int8_is_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", storage.STORAGES)
 def test_memory(tmp_path, kind):
-    """A model that is nearly all one matrix: less than its size."""
-    command("--version")  # skips where there is no program
+    """Importing a model that is mostly one matrix takes less memory than the model's size."""
+    command("--version")  # skips the test without the program
     words, size = 60000, 256
     tensors = {name: numpy.zeros([{D: size, V[1]: words}.get(n, n) for n in tensor.shape], numpy.float32)
                for name, tensor in Maker(MODELS["opus"]).t.items()}
@@ -94,7 +95,7 @@ def test_memory(tmp_path, kind):
     path = save_npz(tmp_path / "model.npz", tensors, MODELS["opus"] | {"dim-emb": size})
     (tmp_path / "v.txt").write_text("</s>\n<unk>\n" + "".join(f"{i}\n" for i in range(words - 2)))
     del tensors
-    limit = path.stat().st_size  # of private memory, the program's own among it
+    limit = path.stat().st_size  # of private memory, including the program's own
     done = subprocess.run([ALIGND, "import", path, tmp_path / "v.txt", *into(tmp_path / "out"), "--storage", kind],
                           capture_output=True, text=True,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
@@ -124,7 +125,7 @@ def pieces_of(name: str = "en") -> list[str]:
 
 
 def of_size(options: dict, words: int, source: int | None = None) -> dict:
-    """A model's tensors with as many words."""
+    """The tensors of a model with this number of words."""
     tensors = Maker(options).t
     for name in ("Wemb", "encoder_Wemb", "decoder_Wemb", "decoder_ff_logit_out_b", "decoder_ff_logit_out_Wt"):
         if name in tensors:
@@ -135,7 +136,7 @@ def of_size(options: dict, words: int, source: int | None = None) -> dict:
 
 
 def opus(folder: Path) -> tuple[dict, list[str]]:
-    """An unpacked package. -> its tensors and pieces."""
+    """Writes an unpacked package. Returns its tensors and pieces."""
     pieces = ["</s>", "<unk>", ">>fra<<", *sorted({*pieces_of("en"), *pieces_of("fr")} - {"</s>", "<unk>", "<s>"})]
     tensors = of_size(MODELS["opus"], len(pieces))
     folder.mkdir()
@@ -167,7 +168,7 @@ def test_an_opus_package(tmp_path):
 
 
 def test_a_firefox_pair(tmp_path):
-    """Gzipped, with its shortlist; int8 is stored as it is without being asked for."""
+    """A gzipped pair with its shortlist; int8 is stored unchanged by default."""
     folder, size = tmp_path / "enfr", len(pieces_of())
     folder.mkdir()
     save_bin(tmp_path / "m.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
@@ -182,7 +183,7 @@ def test_a_firefox_pair(tmp_path):
     assert out["decoder.embedding"].dtype == numpy.int8 and "decoder.embedding.input_scale" in out
     made = safetensors.read(tmp_path / "out/shortlist.safetensors")[0]
     assert made["always"].tolist() == list(range(50))
-    # One vocabulary serves both sides: each word is on its own list.
+    # Both sides share a vocabulary: each word is on its own list.
     assert made["targets"][:4].tolist() == [0, 4, 1, 5]
     assert "Licence: MPL-2.0" in (tmp_path / "out/README.md").read_text()
     assert command(folder, "--no-shortlist", "--storage", "float32", *into(tmp_path / "plain")).returncode == 0
@@ -195,7 +196,7 @@ def test_a_firefox_pair(tmp_path):
 
 
 def test_a_translatelocally_folder(tmp_path):
-    """Its configuration says more than the names of its files do."""
+    """Its configuration takes precedence over file names."""
     folder, size = tmp_path / "de-en-tiny", len(pieces_of())
     folder.mkdir()
     save_bin(folder / "model.intgemm.alphas.bin", with_multipliers(of_size(STUDENT, size)), STUDENT, True)
@@ -233,7 +234,7 @@ def test_two_tables_of_a_firefox_pair(tmp_path):
 
 
 def test_lists_of_both_sides(tmp_path):
-    """USE_SPM_VOCAB of OPUS: one list a side."""
+    """USE_SPM_VOCAB of OPUS: one list per side."""
     sides = {"src": ["</s>", "<unk>", *pieces_of("en")[3:]], "trg": ["<unk>", "</s>", *pieces_of("fr")[3:]]}
     options = BASE | {"tied-embeddings": "true"}
     (tmp_path / "x").mkdir()
@@ -257,7 +258,7 @@ CONFIG = {"model_type": "marian", "d_model": D, "encoder_layers": 2, "decoder_la
 
 
 def huggingface(folder: Path, tensors: dict, pieces: list[str], change: dict | None = None) -> Path:
-    """The same model as MarianMTModel's folder has it."""
+    """Writes the model in the layout of a MarianMTModel folder."""
     made = {"model.shared.weight": numpy.vstack([tensors["Wemb"], numpy.zeros((1, D), numpy.float32)]),
             "final_logits_bias": numpy.hstack([tensors["decoder_ff_logit_out_b"], numpy.zeros((1, 1), numpy.float32)])}
     names = {"_self_Wo_ln": ".self_attn_layer_norm", "_context_Wo_ln": ".encoder_attn_layer_norm",
@@ -307,7 +308,7 @@ def test_huggingface_gives_what_the_package_gives(tmp_path):
 
 
 def test_huggingface_from_a_pickle(tmp_path):
-    """pytorch_model.bin, in half precision; nothing in it is run."""
+    """pytorch_model.bin, in half precision; no code in it is run."""
     torch = pytest.importorskip("torch")
     tensors, pieces = opus(tmp_path / "package")
     folder = huggingface(tmp_path / "hf", tensors, pieces)
@@ -322,7 +323,7 @@ def test_huggingface_from_a_pickle(tmp_path):
 
 
 def test_huggingface_with_its_end_elsewhere(tmp_path):
-    """As opus-mt-tc-big-* has it: </s> is not the first piece."""
+    """As in opus-mt-tc-big-*, </s> is not the first piece."""
     tensors, pieces = opus(tmp_path / "package")
     order = [*range(1, len(pieces)), 0]
     moved = {name: tensor[order] if name == "Wemb" else tensor[:, order] if name == "decoder_ff_logit_out_b" else tensor
@@ -409,8 +410,8 @@ def test_nothing_in_a_pickle_is_run(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_leaves_nothing(tmp_path, number):
-    """It comes as soon as the first folder is there."""
-    command("--version")  # skips where there is no program
+    """The signal comes as soon as the first folder exists."""
+    command("--version")  # skips the test without the program
     path = save_npz(tmp_path / "model.npz",
                     {name: numpy.zeros([{D: 512, V[1]: 40000}.get(n, n) for n in tensor.shape], numpy.float32)
                      for name, tensor in Maker(MODELS["opus"]).t.items()}, MODELS["opus"] | {"dim-emb": 512})

@@ -1,7 +1,8 @@
 """weights/conversion/convert_opennmt.py: python3 -m pytest -q tests/test_convert_opennmt.py
 
-OpenNMT-py is not needed: made-up models of the same modules under the same names, saved as it saves them, computed by a
-small program that does what its sources do; and checkpoints that must be refused by name, or that would run code.
+OpenNMT-py is not needed: made-up models have the same modules and names, are saved in its format, and are computed by a
+small program that follows its sources. Checkpoints that cannot be converted must be refused with an error that names
+the reason, and those that would run code, too.
 """
 
 import argparse
@@ -48,7 +49,7 @@ class Stacked(nn.Module):
 
 
 class Attention(nn.Module):
-    """onmt.modules.GlobalAttention, which never gets the coverage that it could read."""
+    """onmt.modules.GlobalAttention, which never receives the coverage that it could read."""
 
     def __init__(self, kind: str, coverage: bool = False) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class Attention(nn.Module):
 
 
 class Made(nn.Module):
-    """One sentence at a time."""
+    """Processes one sentence at a time."""
 
     def __init__(self, options: dict, words: tuple[list[str], list[str]]) -> None:
         super().__init__()
@@ -120,14 +121,14 @@ class Made(nn.Module):
         return x[0], found
 
     def states(self, final):
-        """The encoder's last states, both directions side by side, a layer each."""
+        """The encoder's final states, with both directions concatenated, one per layer."""
         both = self.o["encoder_type"] == "brnn"
         parts = [torch.cat([part[0::2], part[1::2]], -1) if both else part
                  for part in (final if isinstance(final, tuple) else (final,))]
         return parts
 
     def probabilities(self, out, weights, source):
-        """Over the vocabulary and then the source's own words, in their order."""
+        """Probabilities of the vocabulary, followed by those of the source words outside it, in their order."""
         if not self.o.get("copy_attn"):
             return torch.softmax(self.generator[0](out), -1), []
         logits = self.generator.linear(out)
@@ -143,7 +144,7 @@ class Made(nn.Module):
 
     @torch.no_grad()
     def forced(self, source, target):
-        """-> log-probabilities of the target and </s>, attention."""
+        """Returns the log-probabilities of the target and </s>, and the attention."""
         ids = torch.tensor([self.index(0, word) for word in source])
         h, final = self.encoder.rnn(self.encoder.embeddings.make_embedding[0][0](ids)[:, None])
         h, parts = h[:, 0], self.states(final)
@@ -195,7 +196,7 @@ MODELS = {
 # ---- checkpoints ----
 
 def _class(module: str, name: str) -> type:
-    """A class that pickle finds there, for as long as a test runs."""
+    """Creates a class where pickle finds it, for the duration of a test."""
     for end in (i for i, character in enumerate(module + ".") if character == "."):
         sys.modules.setdefault(module[:end], types.ModuleType(module[:end]))
     if not hasattr(sys.modules[module], name):
@@ -248,7 +249,7 @@ def save(path: Path, made: Made, vocab: object, change=None, legacy: bool = Fals
         change(checkpoint)
     torch.save(checkpoint, path, _use_new_zipfile_serialization=not legacy)
     for name in [name for name in sys.modules if name.startswith(("onmt", "torchtext"))]:
-        del sys.modules[name]  # as where they are not installed
+        del sys.modules[name]  # as if the modules were not installed
     return path
 
 
@@ -262,7 +263,7 @@ def convert(path: Path, out: Path, kind: str = "float32") -> Path:
 
 
 def forced(out: Path, words: tuple[list[str], list[str]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The converted model in PyTorch, its vocabulary looked up by hand."""
+    """Computes the converted model in PyTorch, with ids looked up without a tokenizer."""
     model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), len(words[0]),
                   len(words[1])).eval()
     folder.load_tensors(model, storage.expand(safetensors.read(out / "model.safetensors")[0]))
@@ -287,7 +288,7 @@ def forced(out: Path, words: tuple[list[str], list[str]]) -> tuple[torch.Tensor,
 def test_opennmt_formulas(tmp_path, name):
     words = words_of(MODELS[name])
     made = Made(MODELS[name], words)
-    for parameter in made.parameters():  # what the checkpoint rounds
+    for parameter in made.parameters():  # rounds as the checkpoint does
         parameter.data = parameter.data.float().double()
     out = convert(save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)), tmp_path / "out")
     scores, rows = forced(out, words)
@@ -302,7 +303,7 @@ def test_opennmt_formulas(tmp_path, name):
 def test_opennmt_checkpoints_of_all_times(tmp_path, form, legacy):
     made = Made(BASE, WORDS)
 
-    def newer(checkpoint: dict) -> None:  # 3.x: the generator is one layer
+    def newer(checkpoint: dict) -> None:  # in 3.x the generator is a single layer
         checkpoint["generator"] = {name.removeprefix("0."): tensor for name, tensor in checkpoint["generator"].items()}
 
     out = convert(save(tmp_path / "model.pt", made, VOCABULARIES[form](WORDS), newer if form == "3.x" else None,
@@ -318,8 +319,8 @@ ALIGND = Path("build/alignd")
 @pytest.mark.skipif(not ALIGND.exists(), reason="the server is not built")
 @pytest.mark.parametrize("name", ["copy", "unfed", "mlp", "shared", "copy-own-other", "coverage-copy"])
 def test_opennmt_served(tmp_path, name):
-    """The command line, and the server's scores and attention of a given target;
-    the source's vocabulary has no </s>."""
+    """The command line, and the server's scores and attention for a given target; the source's vocabulary has no
+    </s>."""
     made, words = Made(MODELS[name], words_of(MODELS[name])), words_of(MODELS[name])
     command = [sys.executable, "-m", "weights.conversion.convert_opennmt",
                save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
@@ -337,7 +338,7 @@ def test_opennmt_served(tmp_path, name):
     torch.testing.assert_close(torch.tensor(sentence["attention"]).double(), attention, atol=1e-5, rtol=0)
 
 
-# ---- what is refused ----
+# ---- refused checkpoints ----
 
 @pytest.mark.parametrize("change, message", [
     ({"encoder_type": "transformer"}, "option encoder_type: transformer is not supported"),
@@ -422,7 +423,7 @@ def test_opennmt_features_and_sharing(tmp_path):
 
 
 class Evil:
-    """What it would do on loading."""
+    """Would run code on loading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

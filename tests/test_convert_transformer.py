@@ -1,7 +1,8 @@
 """Marian's transformers: python3 -m pytest -q tests/test_convert_transformer.py
 
-Made-up models of every kind that is supported, written as Marian writes them, against its formulas in NumPy and
-float64, which share nothing with the importer; both containers; and options that must be refused by name.
+Made-up models of every supported kind, written as Marian writes them, are compared with Marian's formulas in NumPy and
+float64, which share no code with the importer; both containers; and options that must be refused with an error that
+names them.
 """
 
 import json
@@ -21,7 +22,7 @@ from test_convert import forced  # noqa: E402
 from weights.model import safetensors  # noqa: E402
 from weights.model.network import Model  # noqa: E402
 
-D, F, V = 8, 12, (9, 11)  # size, feed-forward, vocabularies
+D, F, V = 8, 12, (9, 11)  # sizes of vectors, feed-forward layers and vocabularies
 SOURCE, TARGET = [3, 1, 8, 3, 2, 0], [4, 7, 1, 4]
 VERSION = "v1.12.43 c9f287db 2025-06-23 19:47:45 +0000"
 BASE = {"type": "transformer", "dim-emb": D, "enc-depth": 2, "dec-depth": 2, "transformer-heads": 2,
@@ -54,7 +55,7 @@ def shares(options: dict) -> bool:
 
 
 class Maker:
-    """A file's tensors, with random numbers."""
+    """The tensors of a file, with random numbers."""
 
     def __init__(self, options: dict, seed: int = 3) -> None:
         self.o, self.random, self.t = {k: str(v) for k, v in options.items()}, numpy.random.default_rng(seed), {}
@@ -139,7 +140,7 @@ ACTIVATE = {"relu": lambda x: numpy.maximum(x, 0), "swish": lambda x: x * sigmoi
 
 
 class Marian:
-    """One sentence, one step at a time; each step looks back at all that its layers have read."""
+    """Processes one sentence, one step at a time; each step reads the whole history of its layers."""
 
     def __init__(self, made: Maker) -> None:
         self.made, self.o = made, made.o
@@ -161,7 +162,7 @@ class Marian:
         return x @ self.t[f"{name}_W{number}"] + self.t[f"{name}_b{number}"][0]
 
     def heads(self, x, m, name):
-        """x [D], m [T, D] -> y [D], the first head's weights."""
+        """x [D], m [T, D] -> y [D], the weights of the first head."""
         q, k, v = self.affine(x, name, "q"), self.affine(m, name, "k"), self.affine(m, name, "v")
         size = D // int(self.o["transformer-heads"])
         weights = [softmax(k[:, h:h + size] @ q[h:h + size] / math.sqrt(size)) for h in range(0, D, size)]
@@ -189,7 +190,7 @@ class Marian:
         return self.norm(xs, "encoder_top") if self.made.pre else xs
 
     def mix(self, history, p):
-        """history [t + 1, D]: what the layer has read, the present last."""
+        """history [t + 1, D]: the layer's inputs so far, the current one last."""
         x, kind = history[-1], self.o.get("transformer-decoder-autoreg", "self-attention")
         if kind == "self-attention":
             return self.after(self.heads(x, history, f"{p}_self")[0], x, f"{p}_self_Wo")
@@ -209,7 +210,7 @@ class Marian:
         return self.after(y, x, f"{name}_ffn")
 
     def forced(self, source, target):
-        """-> log-probabilities of the target and </s>, attention."""
+        """Returns the log-probabilities of the target and </s>, and the attention."""
         memory, layers = self.encode(source), self.made.layers()
         table = self.t["Wemb" if "Wemb" in self.t else "decoder_Wemb"]
         output, bias = self.t.get("decoder_ff_logit_out_Wt",
@@ -247,7 +248,7 @@ INT8, FLOAT32, BYTES = 0x4101, 0x0404, 0x0101
 
 
 def item(tensor: numpy.ndarray, name: str, kind: int) -> tuple[tuple, bytes, tuple[int, ...], bytes]:
-    """What a .bin file holds of a float32 tensor, its data padded."""
+    """The entry of a float32 tensor in a .bin file, with its data padded."""
     data = tensor.tobytes()
     if kind == INT8:
         multiplier = numpy.float32(127 / numpy.abs(tensor).max())
@@ -259,7 +260,7 @@ def item(tensor: numpy.ndarray, name: str, kind: int) -> tuple[tuple, bytes, tup
 
 
 def save_bin(path: Path, tensors: dict, options: dict, int8: bool = False) -> Path:
-    """As Bergamot's fork writes it."""
+    """Writes a .bin file as Bergamot's fork does."""
     items = [item(tensor, name, INT8 if int8 and ("_W" in name[-3:] or "_W" in name[-4:-1] or "Wemb" in name)
                   else FLOAT32)
              for name, tensor in sorted(tensors.items())]
@@ -297,14 +298,14 @@ def test_formulas(tmp_path, name):
                  options)
     scores, rows = forced(model, SOURCE, TARGET)
     wanted, attention = Marian(made).forced(SOURCE, TARGET)
-    assert numpy.ptp(attention, axis=0).max() > 0.001 and numpy.ptp(wanted) > 0.5  # something is at stake
+    assert numpy.ptp(attention, axis=0).max() > 0.001 and numpy.ptp(wanted) > 0.5  # the values are not all alike
     numpy.testing.assert_allclose(scores, wanted, atol=2e-6)
     numpy.testing.assert_allclose(rows, attention, atol=1e-6)
     assert model.config["output"]["unknowns"] is False
 
 
 def test_older_output_matrix(tmp_path):
-    """[in, out], as older files have it."""
+    """The older matrix is [in, out]."""
     made = Maker(BASE)
     wanted, _ = Marian(made).forced(SOURCE, TARGET)
     made.t["decoder_ff_logit_out_W"] = made.t.pop("decoder_ff_logit_out_Wt").T.copy()

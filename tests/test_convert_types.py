@@ -1,7 +1,7 @@
-"""Files whose values are of another type than they should be: python3 -m pytest -q tests/test_convert_types.py
+"""Values of the wrong type in files: python3 -m pytest -q tests/test_convert_types.py
 
-Whatever stands where a name, a number or a shape should, and however deep it is nested, a converter raises a
-ConversionError; `alignd import` says what is wrong, and does not crash.
+For any value in place of a name, a number or a shape, however deeply nested, a converter raises a ConversionError;
+`alignd import` reports the error, and does not crash.
 """
 
 import json
@@ -29,7 +29,7 @@ WRONG = [[], {}, None, -1, 0, "x", True, 1.5, [1], [[]], {"a": []}, 10**30, math
 
 
 def refuses(convert, tolerant: bool = False) -> None:
-    """tolerant: the converter may also take it."""
+    """tolerant: the converter may also accept it."""
     try:
         convert()
     except (ConversionError, Refused):
@@ -46,7 +46,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def of_folder(folder: Path, tmp_path: Path, name: str, content: bytes):
-    """Converts the folder with another file of this name."""
+    """Converts the folder with this file replaced."""
     (tmp_path / "hf").mkdir()
     for file in folder.iterdir():
         if file.name != name:
@@ -104,7 +104,7 @@ def test_safetensors_entries_that_lack_a_field(tmp_path):
 # ---- Marian ----
 
 def of_options(tmp_path: Path, text: str):
-    """Converts a model whose options are this text."""
+    """Converts a model with this text as its options."""
     path = save(tmp_path / "model.npz", Maker(MODELS["gru"], 1).t, None)
     (tmp_path / "model.npz.json").write_text(text)
     return lambda: imported(path, *vocabularies(tmp_path, MODELS["gru"]), out=tmp_path / "out")
@@ -134,7 +134,7 @@ def test_marian_nesting(tmp_path, text):
 # ---- OpenNMT-py ----
 
 class Holder:
-    """Comes out of a pickle as an object with these attributes."""
+    """Becomes an object with these attributes when a pickle is loaded."""
 
     def __init__(self, **named: object) -> None:
         self.__dict__.update(named)

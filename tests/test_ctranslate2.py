@@ -1,5 +1,5 @@
-"""Models as CTranslate2 writes them, made by tests/ctranslate2_models.py:
-every type and version of the format gives the same answers. Needs build/alignd."""
+"""Models in CTranslate2's format, written by tests/ctranslate2_models.py: every type and version of the format gives
+the same translations. Needs build/alignd."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS = "a b c\nd e f g\nh i j k l a b\n"
 
 
 def answers(folder: Path, into: Path, name: str) -> list[str]:
-    """What alignd makes of the texts with the imported model, in float32."""
+    """The translations of the texts by the imported model, in float32."""
     subprocess.run([ALIGND, "import", folder, "--into", into, "--name", name], check=True, stdout=subprocess.DEVNULL)
     command = [ALIGND, "translate", "--model", into / name, "--compute", "float32", "--beam-size", "3"]
     return subprocess.run(command, input=TEXTS.encode(), check=True, capture_output=True).stdout.decode().splitlines()
@@ -53,6 +53,6 @@ def test_what_is_cut_is_refused_and_leaves_nothing(tmp_path: Path, cut: float) -
 
 
 def test_seeds_of_the_fuzz_target_are_made_here() -> None:
-    """Or its corpus would begin with what no longer is a model."""
+    """Otherwise its corpus could begin with files that are no longer valid models."""
     corpus = ROOT / "tests" / "fuzz" / "corpus" / "ctranslate2"
     assert {path.name: path.read_bytes() for path in corpus.iterdir()} == seeds()

@@ -1,5 +1,5 @@
-"""Training text from Debian packages: what each reader finds in small made-up packages, what is dropped,
-and that what is held out does not come back."""
+"""Training text from Debian packages: what each reader finds in small made-up packages, which texts are dropped, and
+that held-out text is not used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 def catalogue(messages: dict[str, str]) -> bytes:
-    """A .mo file, as msgfmt writes it."""
+    """A .mo file as written by msgfmt."""
     strings = [text.encode() for side in (messages, messages.values()) for text in side]
     count, at = len(messages), 28 + 16 * len(messages)
     table, content = b"", b""
@@ -119,10 +119,10 @@ def test_cldr(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("a", "b", "kept"), [
     ("The dog barks all night long.", "Le chien aboie toute la nuit.", True),
-    # What is filled in is the same
+    # Placeholders are the same
     ("%d files in {folder}", "%d fichiers dans {folder}", True), ("%d files", "{0} fichiers", False),
     ("The dog barks.", "The cat is not in the house.", False),                                        # another language
-    ("There are 12 dogs.", "Il y a 13 chiens.", False),                                               # other digits
+    ("There are 12 dogs.", "Il y a 13 chiens.", False),                                               # different digits
     ("Use a::b() -> c", "Utilisez a::b() -> c", False), ("See https://example.org", "Voir https://example.org", False),
     ("No", "Absolument pas, et c'est mon dernier mot", False),                                        # much longer
     ("word " * 101, "mot " * 101, False)])
@@ -144,7 +144,7 @@ def test_sentences_are_split_where_both_sides_have_as_many() -> None:
 
 @pytest.fixture
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """All corpora: one that already exists, a test set, and a package that was downloaded."""
+    """All corpora: an existing one, a test set, and a downloaded package."""
     write(tmp_path / "one.tsv.gz", "Good dog!\tBon chien !\n")
     write(tmp_path / "tatoeba-en-fr/test.tsv.gz", "Where is the cat?\tOù est le chat ?\n")
     package = tmp_path / "made"
@@ -177,7 +177,7 @@ def test_what_is_held_out_or_known_does_not_come_back(corpora: Path, capsys: pyt
     assert "3 doubles" not in capsys.readouterr().out
     before = path.read_bytes()
     debian.extract(corpora, unpacked, "en-fr", sources)
-    assert path.read_bytes() == before  # to the byte
+    assert path.read_bytes() == before  # the same bytes
 
 
 def test_every_source_is_in_the_table() -> None:
@@ -194,7 +194,7 @@ def test_every_source_is_in_the_table() -> None:
 
 
 def test_cldr_is_unpacked_for_every_pair(tmp_path: Path) -> None:
-    """A run for one pair of languages leaves what a later one for another needs."""
+    """A run for one language pair unpacks what a later run for another pair needs."""
     kept, unpacked = tmp_path / "kept", tmp_path / "unpacked"
     for folder in (kept, unpacked):
         folder.mkdir()
@@ -211,7 +211,7 @@ def test_cldr_is_unpacked_for_every_pair(tmp_path: Path) -> None:
 
 
 def test_back_translated_text(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """English that the pair has, or that is held out, is not taken; each sentence once."""
+    """Takes each English sentence once, and none that the pair has or that is held out."""
     monkeypatch.setattr(translated, "TAKEN", {"en-de": ("en-fr", {"one": 2})})
     known = mixture.Source("en-de", "known", "known.tsv.gz", "everyday", 1.0, "CC0", "")
     monkeypatch.setattr(mixture, "table", lambda pair: [known] if pair == "en-de"

@@ -1,4 +1,4 @@
-"""weights/evaluation/doubt.py: what the judgements say."""
+"""weights/evaluation/doubt.py: figures from the judgements."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def test_the_judgements() -> None:
 
 def test_a_limit() -> None:
     estimates = [0.5, None, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
-    few = [False, True, True] + 7 * [False]  # 0.1 is marked whatever the limit is, and so two of the others are
+    few = [False, True, True] + 7 * [False]  # 0.1 is marked whatever the limit is, so two of the others are marked
     assert doubt.limit_of(estimates, few, 0.3) == round(math.log(0.4), 2)
     assert doubt.limit_of([0.5], [False], 0) == doubt.limit_of([0.5], [False], 1) == round(math.log(0.5), 2)

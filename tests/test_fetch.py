@@ -56,7 +56,7 @@ class Daemon:
 
 
 def until(found: Callable, what: str):
-    """Waits for a state, with a bound that only a failure reaches."""
+    """Waits for a state; the timeout is reached only by a failure."""
     end = time.monotonic() + 60
     while not (value := found()):
         assert time.monotonic() < end, what
@@ -66,7 +66,7 @@ def until(found: Callable, what: str):
 
 @contextmanager
 def serve(made: m.Mirror, folder: Path, *flags: str, home: dict | None = None) -> Iterator[Daemon]:
-    """home: of a user whose usual folder is served, with the shipped models."""
+    """home: arguments for a user whose default folder is served, with the shipped models."""
     models = [] if home else ["--models", folder]
     admin = folder.parent / "admin.socket"
     process = subprocess.Popen([ALIGND, *models, "--listen", "127.0.0.1:0", "--admin-listen", f"unix:{admin}",
@@ -96,7 +96,7 @@ def folder(tmp_path) -> Path:
 
 
 class Local(http.client.HTTPConnection):
-    """By a Unix socket."""
+    """A connection over a Unix socket."""
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
@@ -104,7 +104,7 @@ class Local(http.client.HTTPConnection):
 
 
 def order(daemon: Daemon, **body) -> dict:
-    """POST /models by the administrators' socket."""
+    """Sends POST /models over the administrators' socket."""
     return send(daemon, "POST", "/models", json.dumps(body), {"Content-Type": "application/json", "Host": "localhost"})
 
 
@@ -207,7 +207,7 @@ def test_a_pair_that_no_source_has_is_refused_and_not_asked_for_again(mirror, fo
             status, answer, _ = daemon.ask(text="What?", source="en", target="sw")
             assert status == 400 and "no model translates" in answer["error"] and "alignd get en-sw" in answer[
                 "error"], (answer)
-        assert len(mirror.asked) == asked  # the list says so
+        assert len(mirror.asked) == asked  # the list is known
         assert daemon.ask(q="What?", source="en", target="sw")[0] == 400
         assert daemon.ask(text="What?", source="en", target="../../x")[0] == 400
 
@@ -247,14 +247,14 @@ def test_a_limit_of_bytes(mirror, pair, folder):  # noqa: F811
 
 @pytest.fixture
 def size_of(mirror, tmp_path):  # noqa: F811
-    """--fetch-bytes that so many models of these tests fit into."""
+    """The value of --fetch-bytes that fits this number of models."""
     assert get(mirror, tmp_path / "measured", "en-fr").returncode == 0
     size = sum(path.stat().st_size for path in (tmp_path / "measured/en-fr").iterdir())
     return lambda models: str(int(models * size))
 
 
 def folders(folder: Path) -> list[str]:
-    """Hidden ones, too, apart from .get."""
+    """The names of all folders, including hidden ones, except .get."""
     return sorted(path.name for path in folder.iterdir() if path.name != ".get")
 
 
@@ -269,13 +269,13 @@ def test_the_least_recently_used_makes_room(mirror, pair, folder, size_of):  # n
         assert re.search("model=en-de bytes=[0-9]+ for=en-es", daemon.logged("event=model_evicted"))
         assert (daemon.metric("model_evictions_total") == 1 and sorted(daemon.models()) == folders(folder)
                 == ["en-es", "en-fr", "en-it"])
-        # It is fetched again, in the place of the next one.
+        # It is fetched again and replaces the next one.
         assert daemon.ask(text="What?", source="en", target="de")[0] == 200
         assert folders(folder) == ["en-de", "en-es", "en-it"]
-    assert get(mirror, folder, "--update").returncode == 0  # which changes nothing about who stays
+    assert get(mirror, folder, "--update").returncode == 0  # an update does not change which models may be evicted
     assert [(folder / name / "on-demand").exists() for name in ("en-de", "en-es", "en-it")] == [True, True, False]
     (folder / ".removed-when-killed/en-xx").mkdir(parents=True)
-    # Unused since the start: by age.
+    # Models that have not been used since the start are evicted by age.
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(3.5)) as daemon:
         assert (daemon.ask(text="What?", source="en", target="fr")[0] == 200
                 and folders(folder) == ["en-de", "en-fr", "en-it"])
@@ -286,7 +286,7 @@ def test_models_that_stay(mirror, pair, folder, size_of):  # noqa: F811
         mirror.add_pair("en", target, pair)
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(2.5)) as daemon:
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
-        assert get(mirror, folder, "en-fr").returncode == 0  # it was fetched on demand, and stays from now on
+        assert get(mirror, folder, "en-fr").returncode == 0  # it was fetched on demand, and is kept from now on
         order(daemon, get="en-de")
         until(lambda: daemon.models().get("en-de", {}).get("state") == "cold", "the ordered model")
         assert daemon.ask(text="What?", source="en", target="it")[0] == 503
@@ -305,7 +305,7 @@ def test_what_an_administrator_orders_makes_room_too(mirror, pair, folder, size_
 
 
 def test_a_download_that_fails_evicts_nothing(mirror, pair, folder, size_of):  # noqa: F811
-    paths = mirror.add_pair("en", "de", pair, version="3.1")  # files of other names
+    paths = mirror.add_pair("en", "de", pair, version="3.1")  # the files have other names
     mirror.acts[paths["model"]] = [m.other(b"x")]
     with serve(mirror, folder, "--fetch", "mozilla", "--fetch-bytes", size_of(1.5)) as daemon:
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
@@ -316,7 +316,7 @@ def test_a_download_that_fails_evicts_nothing(mirror, pair, folder, size_of):  #
 def test_off_by_default(mirror, folder):  # noqa: F811
     folder.mkdir()
     with serve(mirror, folder) as daemon:
-        assert daemon.ask(text="What?", source="en", target="fr")[0] == 503  # no models are in service
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 503  # no model is loaded
         assert mirror.asked == []
 
 
@@ -337,7 +337,7 @@ def test_a_hostile_mirror_does_no_harm_and_is_named(mirror, folder, act, said): 
         assert re.search(said, line) and mirror.url + path in line, line
         assert daemon.metric('model_fetches_total{result="failure"}') == 1
         asked = len(mirror.asked)
-        # Not at once again.
+        # It is not tried again immediately.
         assert (daemon.ask(text="What?", source="en", target="fr")[1]["code"] == "fetch_failed"
                 and len(mirror.asked) == asked)
         rss = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text())[1])
@@ -414,7 +414,7 @@ int statvfs(const char *path, struct statvfs *disk) {
 
 @pytest.fixture
 def disk(tmp_path) -> Callable[[float], dict]:
-    """Arguments for subprocess: a disk with so many free bytes."""
+    """Arguments for subprocess that simulate a disk with this number of free bytes."""
     library = tmp_path / "disk.so"
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=DISK, text=True,
                    check=True)
@@ -434,8 +434,8 @@ def test_the_limit_of_bytes_has_a_default(mirror, pair, folder, size_of, disk): 
     with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "auto",
                home=disk(free)) as daemon:
         assert daemon.ask(text="What?", source="en", target="de")[0] == 200
-        assert limit(daemon) == (free + one) // 4  # what was fetched is free for others
-    assert get(mirror, folder, "en-fr").returncode == 0  # it stays from now on
+        assert limit(daemon) == (free + one) // 4  # models that were fetched on demand count as free space
+    assert get(mirror, folder, "en-fr").returncode == 0  # it is kept from now on
     with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", home=disk(1e15)) as daemon:
         assert daemon.ask(text="What?", source="en", target="es")[0] == 200 and limit(daemon) == one + 10_000_000_000
     with serve(mirror, folder, "--models", folder, "--fetch", "mozilla", "--fetch-bytes", "0",
@@ -463,14 +463,14 @@ def test_the_name_of_an_ordered_model_is_checked_first(mirror, folder):  # noqa:
         answer = order(daemon, get="xx-yy")
         assert (answer["field"] == "get" and "Mozilla's list has no model \"xx-yy\"" in answer["error"]
                 and len(mirror.asked) == asked)
-        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200  # this reads it
+        assert daemon.ask(text="What?", source="en", target="fr")[0] == 200  # this request reads the list
         asked = len(mirror.asked)
         assert order(daemon, get="yy-zz")["field"] == "get" and len(mirror.asked) == asked
 
 
 def test_administrators_see_why_a_download_failed(mirror, pair, folder, tmp_path):  # noqa: F811
-    """The log says it, too; keys that are limited to some models see no downloads."""
-    mirror.add_pair("en", "de", pair, version="3.1")  # files of other names
+    """The log gives the reason, too; keys that are limited to some models see no downloads."""
+    mirror.add_pair("en", "de", pair, version="3.1")  # the files have other names
     made = {name: subprocess.run([ALIGND, "key", "--name", name, *flags], capture_output=True, text=True)
             for name, flags in
             (("root", ["--role", "admin"]), ("alice", []), ("bob", ["--limits", "models=en-de"]))}
@@ -504,7 +504,7 @@ def test_administrators_order_a_model(mirror, pair, folder):  # noqa: F811
         until(lambda: "en-fr" in daemon.models() and daemon.models()["en-fr"]["state"] != "fetching", "the model")
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
         mirror.add_pair("en", "fr", pair, version="3.1")
-        order(daemon, get="en-fr")  # a newer version takes the place of the old one
+        order(daemon, get="en-fr")  # a newer version replaces the old one
         until(lambda: daemon.models().get("en-fr", {}).get("version") == "3.1", "the newer version")
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
         assert order(daemon, get="xx-yy")["status"] == "fetching"
@@ -551,7 +551,7 @@ def test_requests_downloads_and_removals_at_once(mirror, pair, folder):  # noqa:
 
 
 def test_requests_downloads_evictions_and_removals_at_once(mirror, pair, folder, size_of):  # noqa: F811
-    """1,000 requests for nine pairs, four of which fit into the folder, while an administrator orders a tenth and
+    """1,000 requests for nine pairs, of which four fit into the folder, while an administrator orders a tenth and
     removes it."""
     targets = ["fr", "de", "es", "it", "pt", "nl", "sv", "da", "fi"]
     for target in [*targets[1:], "pl"]:

@@ -1,4 +1,4 @@
-"""The documents say of formats what the table in server/documents/document.c does."""
+"""The documents list the formats of the table in server/documents/document.c."""
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +7,6 @@ SCRIPT = Path(__file__).resolve().parent.parent / "server/documents/formats.py"
 
 
 def test_formats_are_written_anew() -> None:
-    """Whoever changes the table runs the script."""
+    """After a change to the table, the script must be run."""
     run = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout

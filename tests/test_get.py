@@ -1,7 +1,7 @@
 """`alignd get`, `alignd models` and `alignd remove`, against a mirror on loopback:
 python3 -m pytest -q tests/test_get.py
 
-The models are tiny random ones under the names that real ones have. Needs build/alignd; no test needs a network.
+The models are tiny random ones under the names of real ones. Needs build/alignd; no test needs a network.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def get(mirror: m.Mirror, into: Path, *arguments: str, **more: str) -> subproces
 
 
 def rests(into: Path) -> list[str]:
-    """What a command left beside the models, apart from lists."""
+    """The files that a command left in .get, except lists."""
     return [path.name for path in (into / ".get").iterdir() if path.suffix not in (".json", ".md")]
 
 
@@ -189,7 +189,7 @@ def test_the_next_command_goes_on(mirror, tmp_path):
     assert get(mirror, tmp_path, "en-fr").returncode == DONE
     assert f"GET {path} bytes={int(size * 0.4)}-" in mirror.asked and rests(tmp_path) == []
     now = [line for line in mirror.asked if path not in line]
-    assert sorted(now) == sorted(others + ["GET " + m.RECORDS])  # what was whole is not downloaded again
+    assert sorted(now) == sorted(others + ["GET " + m.RECORDS])  # complete files are not downloaded again
 
 
 def test_a_wrong_part_of_an_earlier_run_is_replaced(mirror, tmp_path):
@@ -238,7 +238,7 @@ def test_a_wrong_hash_is_refused(mirror, tmp_path):
     content[len(content) // 2] ^= 1
     mirror.acts[path] = [m.other(bytes(content))]
     refused(get(mirror, tmp_path, "en-fr"), REFUSED, "has the SHA-256 [0-9a-f]{16}..., and the list says", tmp_path)
-    assert rests(tmp_path) == []  # and is not kept
+    assert rests(tmp_path) == []  # the file is not kept
 
 
 def test_a_wrong_hash_of_what_is_unpacked_is_refused(mirror, tmp_path):
@@ -297,7 +297,7 @@ def test_a_token_is_not_sent_to_a_mirror(mirror, tmp_path):
 
 @contextmanager
 def everywhere(folder: Path, reply: Callable[[str, str], bytes]) -> Iterator[dict[str, str]]:
-    """A proxy at which each host answers by itself, with the variables that lead there."""
+    """A proxy that replies on behalf of each host; yields the environment variables that select it."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-days", "2", "-subj", "/CN=test",
@@ -358,7 +358,7 @@ def test_an_entity_tag_is_not_sent_back_with_control_characters(mirror, tmp_path
 
 
 def test_a_file_that_always_begins_anew_is_given_up(mirror, tmp_path):
-    """Without an entity tag and a hash the rest cannot be asked for: the same bytes once more are no headway."""
+    """Without an entity tag and a hash the rest cannot be requested; receiving the same bytes again is not progress."""
     content, asked = bytes(3 << 20), []
 
     def cut(handler, content) -> None:
@@ -415,7 +415,7 @@ def test_nobody_listens(tmp_path):
     refused(done, NETWORK, "127.0.0.1:9/v1/buckets.*: Couldn't connect", tmp_path)
 
 
-# ---- what a failure leaves ----
+# ---- files that a failure leaves ----
 
 @pytest.mark.parametrize("act", [
     m.other(b""), m.other(b"<html>Log in</html>"), m.other(b'{"data": ['), m.other(b"[]"), m.other(b'{"data": []}'),
@@ -455,7 +455,7 @@ def until(found: Callable, what: str):
 
 
 def killed(mirror: m.Mirror, into: Path, pair: str, path: str) -> None:
-    """alignd get, killed while it downloads this."""
+    """Runs alignd get and kills it while it downloads this path."""
     gate, asked = threading.Event(), len(mirror.asked)
     mirror.acts[path] = [m.held(gate), None]
     process = subprocess.Popen([ALIGND, "get", pair, "--into", into, "--mirror", mirror.url], stderr=subprocess.DEVNULL,
@@ -467,7 +467,7 @@ def killed(mirror: m.Mirror, into: Path, pair: str, path: str) -> None:
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(mirror, pair, tmp_path):
-    """But nothing of a process that is running, or of one that has kept files for its next try."""
+    """Files of a running process, or of one that has kept them for its next try, stay."""
     paths = {target: mirror.add_pair("en", target, pair, version=f"3.{i}")
              for i, target in enumerate(("de", "es", "it", "pt"))}
     killed(mirror, tmp_path, "en-fr", mirror.paths["model"])
@@ -559,7 +559,7 @@ def test_models_are_listed_and_removed(mirror, tmp_path):
 
 @pytest.fixture
 def home() -> Iterator[dict]:
-    """A user who may not write to /var/lib: arguments for subprocess."""
+    """A user who cannot write to /var/lib, as arguments for subprocess."""
     with tempfile.TemporaryDirectory() as folder:
         user = 65534 if os.geteuid() == 0 else os.geteuid()
         os.chown(folder, user, -1)
@@ -606,7 +606,7 @@ def test_downloaded_models_are_served_before_shipped_ones(mirror, pair, home):
         daemon.send_signal(signal.SIGHUP)
         while "what=models generation=2" not in daemon.stderr.readline():
             pass
-        assert "text" in ask(url, text="What did you do?")["translations"][0]  # the shipped one again
+        assert "text" in ask(url, text="What did you do?")["translations"][0]  # the shipped model again
     finally:
         daemon.terminate()
         daemon.wait(30)
@@ -691,7 +691,7 @@ def test_a_url(mirror, tmp_path):
     assert "is there already" in run("get", url, "--into", tmp_path / "models").stdout
     assert run("get", "--update", "--into", tmp_path / "models").returncode == DONE
     config = json.loads((tmp_path / "models/en-fr/config.json").read_text())
-    assert (config["source"], config["target"]) == ("en", "fr")  # an update keeps them
+    assert (config["source"], config["target"]) == ("en", "fr")  # an update keeps the languages
     mirror.content["/files/broken.zip"] = b"PK\x03\x04 and no more"
     done = run("get", mirror.url + "/files/broken.zip", "--into", tmp_path / "broken")
     refused(done, UNREADABLE, "broken.zip: ", tmp_path / "broken")
@@ -705,14 +705,14 @@ def imports(into: Path, *arguments: str | Path, **more: str) -> subprocess.Compl
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Without those that name where and when it was imported."""
+    """The files of a folder, except those that record the place and time of the import."""
     return {path.name: path.read_bytes() for path in folder.iterdir()
             if path.name not in ("README.md", "origin.json", "manifest.json")}
 
 
 @pytest.fixture
 def package(mirror, tmp_path) -> str:
-    """The URL of an archive that the mirror has, and that is at tmp_path/package.zip."""
+    """The URL of an archive on the mirror, which is also at tmp_path/package.zip."""
     opus(tmp_path / "made")
     mirror.content["/files/opus-2020-02-26.zip"] = opus_zip(tmp_path / "made", tmp_path / "package.zip").read_bytes()
     return mirror.url + "/files/opus-2020-02-26.zip"
@@ -726,14 +726,14 @@ def test_import_takes_the_url_of_an_archive(mirror, package, tmp_path):
     assert done.returncode == DONE and f"{into}/en-fr: " in done.stdout and "importing" in done.stderr, done.stderr
     assert [path.name for path in into.iterdir()] == ["en-fr"]
     assert imports(tmp_path / "b", tmp_path / "package.zip", *options).returncode == DONE
-    assert files_of(into / "en-fr") == files_of(tmp_path / "b/en-fr")  # as from the file, with the same options
+    assert files_of(into / "en-fr") == files_of(tmp_path / "b/en-fr")  # the same as from the file with the same options
     origin = json.loads((into / "en-fr/origin.json").read_text())
     assert (origin["from"], origin["url"], origin["asked"]) == ("url", package, "")
     assert f"| downloaded | url, {package} |" in (into / "en-fr/README.md").read_text()
     mirror.asked.clear()
     done = imports(into, package, *options)
     assert done.returncode == FAILED and "en-fr: already exists" in done.stderr and mirror.asked == []
-    assert get(mirror, into, "--update").returncode == DONE and mirror.asked == []  # its options are not known to get
+    assert get(mirror, into, "--update").returncode == DONE and mirror.asked == []  # get does not know its options
     assert imports(into, package, "--name", "other").returncode == DONE and (into / "other/config.json").exists()
 
 

@@ -1,5 +1,5 @@
-"""The kernels of training on a GPU against PyTorch's own arithmetic;
-skipped where there is none, as on the machines that test every change."""
+"""Compares the training kernels for a GPU with PyTorch's arithmetic. Skipped without a GPU, as on the machines that
+test every change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def on_device() -> GpuKernels:
 
 
 def test_gradients_are_the_models(on_device: GpuKernels) -> None:
-    """In bfloat16: each within 2% of the whole gradient of its tensor."""
+    """In bfloat16, the error of each gradient is within 2% of the norm of its tensor's gradient."""
     torch.manual_seed(1)
     model = Model(broad.load_recipe(RECIPE)[0], 8000, 8000, dropout=0.0).train()
     train.shrink_embeddings(model, 0.0625)

@@ -1,5 +1,5 @@
-"""Placeholders in the stream: what is hidden on both sides, where something is put in,
-that it is one <unk> each and guided; the schedule of a planned run; what follows a run."""
+"""Placeholders in the training stream: what is hidden on both sides, where placeholders are inserted, that each is one
+<unk> and guided; the schedule of a planned run; the steps after a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ H = hiding.HIDDEN
      (f"Run {H} with {H} or {H}", f"Lancez {H} avec {H} ou {H}")),
     ("In 1999 he was 25.", "En 1999 il avait 25 ans.", ("In 1999 he was 25.", "En 1999 il avait 25 ans.")),
     ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.", ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.")),
-    ("See www.a.org.", "Voir notre site.", ("See www.a.org.", "Voir notre site.")),  # on one side alone
+    ("See www.a.org.", "Voir notre site.", ("See www.a.org.", "Voir notre site.")),  # only on one side
     ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins.",
      ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins."))])
 def test_what_the_server_always_hides(source: str, target: str, hidden: tuple[str, str]) -> None:

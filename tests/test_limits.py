@@ -1,4 +1,4 @@
-"""The tables of limits in the documents have the values of the constants that they name."""
+"""The tables of limits in the documents agree with the constants that they name."""
 import re
 from pathlib import Path
 
@@ -11,14 +11,14 @@ ROW = re.compile(
 
 
 def rows() -> list[dict[str, str]]:
-    """Returns the rows of both tables, each with the keys of, number, unit, name and file."""
+    """The rows of both tables, each with the keys of, number, unit, name and file."""
     documents = "server/documents/FORMATS.md", "weights/MODELS.md"
     return [row.groupdict() for document in documents
             for row in ROW.finditer((ROOT / document).read_text().split("## Limits\n")[1])]
 
 
 def value_of(name: str, source: str) -> int:
-    """Returns the value of a constant of C: a product or a shift of numbers."""
+    """The value of a constant in C: a product or a shift of numbers."""
     found = re.search(rf"\b{name} =\s+([\d *<]+)", source)
     assert found, f"{name} is not a constant"
     shifted = re.split("<<", found[1])
@@ -36,6 +36,6 @@ def test_there_are_rows() -> None:
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row["name"])
 def test_a_limit_is_what_the_code_has(row: dict[str, str]) -> None:
-    """The document's number is the constant's."""
+    """The number in the document is that of the constant."""
     stated = int(row["number"].replace(",", "")) * UNITS[row["unit"]]
     assert stated == value_of(row["name"], (ROOT / row["file"]).read_text()), row["of"]

@@ -1,4 +1,4 @@
-"""weights/model/manifest.py: what it writes, what it finds to be another file, and the folders that are shipped."""
+"""weights/model/manifest.py: the written manifest, the detection of changed files, and the shipped folders."""
 
 import hashlib
 import json

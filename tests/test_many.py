@@ -1,5 +1,6 @@
-"""Models of many languages: a random model of the structure of M2M-100 and NLLB-200, once as Hugging Face's folder and
-once as CTranslate2's, becomes the same model. Needs build/alignd, PyTorch for pytorch_model.bin, and SentencePiece."""
+"""Models of many languages: a random model with the structure of M2M-100 and NLLB-200 is the same model whether it is
+imported from Hugging Face's folder or from CTranslate2's. Needs build/alignd, PyTorch for pytorch_model.bin, and
+SentencePiece."""
 
 from __future__ import annotations
 
@@ -38,21 +39,21 @@ def pieces() -> list[str]:
 
 
 def positions(count: int, size: int) -> numpy.ndarray:
-    """Those that transformers' M2M100SinusoidalPositionalEmbedding gives to the tokens of a sentence:
-    from 2 on. float32 [count, size]"""
+    """The positions of a sentence's tokens in transformers' M2M100SinusoidalPositionalEmbedding, which begin at 2:
+    float32 [count, size]."""
     rates = numpy.exp(numpy.arange(size // 2) * -(numpy.log(10000) / (size // 2 - 1)))
     angles = numpy.arange(2, count + 2)[:, None] * rates
     return numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], axis=1).astype(numpy.float32)
 
 
 def tokens_of(kind: str) -> list[str]:
-    """Of the vocabulary, by id."""
+    """The tokens of the vocabulary, by id."""
     base = ["<s>", "<pad>", "</s>", "<unk>", *pieces()]
     return [*base, *NLLB, "<mask>", "madeupword0"] if kind == "nllb" else [*base, *M2M, "madeupword0", "madeupword1"]
 
 
 def torch_names(variables: dict[str, numpy.ndarray], layers: int) -> dict[str, numpy.ndarray]:
-    """The same weights by the names of transformers' M2M100ForConditionalGeneration."""
+    """The same weights under the names of transformers' M2M100ForConditionalGeneration."""
     found = {"model.shared.weight": variables["decoder/embeddings/weight"]}
 
     def put(ours: str, theirs: str, rows: slice = slice(None)) -> None:
@@ -98,7 +99,7 @@ def save_pickle(path: Path, tensors: dict[str, numpy.ndarray]) -> None:
 
 
 def save_weights(folder: Path, tensors: dict[str, numpy.ndarray], container: str) -> None:
-    """container: model.safetensors or pytorch_model.bin, and in two parts with `, parts`."""
+    """container: model.safetensors or pytorch_model.bin; `, parts` at the end splits it into two files."""
     name, _, parts = container.partition(", ")
     save = save_safetensors if name == "model.safetensors" else save_pickle
     if not parts:
@@ -114,18 +115,18 @@ def save_weights(folder: Path, tensors: dict[str, numpy.ndarray], container: str
 
 @pytest.fixture
 def model() -> tuple[Shape, dict[str, numpy.ndarray]]:
-    """For NLLB-200's tokens, which are as many as those of M2M-100."""
+    """A model for NLLB-200's tokens, which are as many as M2M-100's."""
     shape = Shape(layers=2, size=32, heads=4, filter=64, positions=64, shared=True, words=tokens_of("nllb"))
     variables = variables_of(shape, numpy.random.default_rng(5))
     for side in ("encoder", "decoder"):
         variables[f"{side}/position_encodings/encodings"] = positions(shape.positions, shape.size)
-    variables["decoder/projection/bias"] *= 0  # transformers' model has none
+    variables["decoder/projection/bias"] *= 0  # the model in transformers has no bias
     return shape, variables
 
 
 def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray], container: str,
                       ids: bool = False) -> None:
-    """ids: tokenizer_config.json gives the ids of the languages; otherwise their order does."""
+    """ids: tokenizer_config.json has the ids of the languages; otherwise their order determines them."""
     folder.mkdir(parents=True)
     languages = NLLB if kind == "nllb" else M2M
     (folder / "config.json").write_text(json.dumps(CONFIG | {"vocab_size": len(tokens_of(kind))}))
@@ -154,7 +155,7 @@ def imported(folder: Path, out: Path, *flags: str) -> str:
 
 
 def answers(client: Daemon, source: str, target: str) -> tuple[list[list[str]], list[float]]:
-    """Tokens and scores of three hypotheses of each line."""
+    """Returns the tokens and scores of three hypotheses for each line."""
     options = {"model": client.model, "source": source, "target": target, "beam_size": 3, "n_best": 3,
                "include": ["tokens"], "digits": 9, "verbatim": True}
     reply = client.request("/translate", options | {"text": TEXT.splitlines(), "split_sentences": False})
@@ -213,10 +214,10 @@ def test_lists_by_script(tmp_path: Path, model: tuple[Shape, dict[str, numpy.nda
     config = json.loads((folder / "config.json").read_text())
     assert ({code: language["list"] for code, language in config["languages"].items()}
             == {"de": "Latn", "en": "Latn", "fr": "Latn", "ru": "Cyrl", "zh-Hans": "Hans"})
-    assert not config.get("defaults", {}).get("shortlist")  # the vocabulary is small
+    assert not config.get("defaults", {}).get("shortlist")  # not by default, because the vocabulary is small
     languages = {tokens.index(token) for token in NLLB}
     for name in ("Latn", "Cyrl", "Hans"):
-        # All pieces are plain letters.
+        # All pieces consist of letters.
         assert set(list_of(folder / "shortlist.safetensors", f"list.{name}")) == set(range(len(tokens))) - languages
     done = run("translate", "--model", folder, "--from", "en", "--to", "ru", "--shortlist", "--compute", "int8",
                text=TEXT)
@@ -237,7 +238,7 @@ def folder(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) -> Pat
 
 
 def counted(text: str) -> dict[int, int]:
-    """How often each id is in the text."""
+    """The number of occurrences of each id in the text."""
     tokens, processor = tokens_of("nllb"), pytest.importorskip("sentencepiece").SentencePieceProcessor(
         model_file=str(SPM))
     found = [tokens.index(piece) for piece in processor.encode(text, out_type=str) if piece in tokens]
@@ -245,7 +246,7 @@ def counted(text: str) -> dict[int, int]:
 
 
 def spelling() -> set[int]:
-    """</s>, <unk>, and pieces of one character or of the mark alone; all are in Latin letters."""
+    """The ids of </s>, <unk>, and of pieces with one character or only the white space mark; all are Latin."""
     return {2, 3} | {id for id, token in enumerate(tokens_of("nllb")) if len(token.removeprefix("\u2581")) <= 1}
 
 
@@ -258,12 +259,12 @@ def same_as_manifest(folder: Path) -> bool:
 def test_counted_lists(folder: Path) -> None:
     before, others = json.loads((folder / "config.json").read_text()), header_of(folder / "shortlist.safetensors")
     former = run("translate", "--model", folder, "--from", "en", "--to", "de", "--shortlist", text=TEXT).stdout
-    done = run("shortlist", "--model", folder, "--to", "fra_Latn", "--share", "1", text=TEXT)  # an alias
+    done = run("shortlist", "--model", folder, "--to", "fra_Latn", "--share", "1", text=TEXT)  # fra_Latn is an alias
     assert done.returncode == 0, done.stderr
     expected = set(counted(TEXT)) | spelling()
     assert (f"list.fr has {len(expected)} pieces: {len(counted(TEXT))} by their counts and" in done.stdout
             and "make up 100.0000 %" in done.stdout)
-    assert "lists are used with --shortlist" in done.stdout  # the vocabulary is small
+    assert "lists are used with --shortlist" in done.stdout  # not by default, because the vocabulary is small
     assert list_of(folder / "shortlist.safetensors", "list.fr") == sorted(expected)
     config = json.loads((folder / "config.json").read_text())
     assert (config["languages"]["fr"].pop("list") == "fr" and before["languages"]["fr"].pop("list") == "Latn"
@@ -272,7 +273,7 @@ def test_counted_lists(folder: Path) -> None:
     assert same_as_manifest(folder) and "shortlist.safetensors" in (folder / "manifest.json").read_text()
     assert run("translate", "--model", folder, "--from", "en", "--to", "de", "--shortlist", text=TEXT).stdout == former
 
-    # the server chooses from the list, which a second count replaces
+    # The server chooses from the list, and a second count replaces the list.
     tokens = tokens_of("nllb")
     for text in (TEXT, "home\n"):
         assert run("shortlist", "--model", folder, "--to", "fr", "--count", "1", text=text).returncode == 0
@@ -285,7 +286,7 @@ def test_counted_lists(folder: Path) -> None:
 
 
 def test_shares_of_a_text(folder: Path) -> None:
-    """The most frequent pieces that make up the share; of equals those with lower ids."""
+    """The most frequent pieces that reach the share; of equally frequent ones those with lower ids."""
     text = "the cat is here .\n" * 6 + "i am at home\n" * 3
     counts = sorted(counted(text).items(), key=lambda pair: (-pair[1], pair[0]))
     for share in (0.5, 0.8):
@@ -299,8 +300,8 @@ def test_shares_of_a_text(folder: Path) -> None:
 
 
 def test_texts_of_any_shape_are_counted(folder: Path, tmp_path: Path) -> None:
-    """Lines longer than a part, without blanks too; byte order marks, CR LF, blank lines, no line feed at the end;
-    several files."""
+    """Lines longer than a block, also without blanks; byte order marks, CR LF, blank lines, no final line feed; several
+    files."""
     words = "thecatisnothereiamathome"
     shapes = {"long": (TEXT.replace("\n", " ") * 5000).encode(), "unbroken": (words * 20000).encode(),
               "marked": b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").encode(),
@@ -320,7 +321,7 @@ def test_texts_of_any_shape_are_counted(folder: Path, tmp_path: Path) -> None:
 
 
 def test_lists_are_made_at_the_same_time(folder: Path) -> None:
-    (folder / "shortlist.safetensors").unlink()  # as after --no-shortlist
+    (folder / "shortlist.safetensors").unlink()  # as with --no-shortlist
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["files"]["shortlist.safetensors"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -360,7 +361,7 @@ def test_folders_that_get_no_list(folder: Path) -> None:
     assert (done.returncode == 1
             and 'model "en-fr" has no languages: only a model of many languages has a list' in done.stderr)
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config))  # another file than the manifest lists
+    (folder / "config.json").write_text(json.dumps(config))  # differs from the file that the manifest lists
     done = run("shortlist", "--model", folder, "--to", "fr", text=TEXT)
     assert done.returncode == 1 and "config.json is not the file that manifest.json lists" in done.stderr
     (folder / "manifest.json").unlink()
@@ -382,7 +383,7 @@ def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) 
     assert not (tmp_path / "models" / "none" / "origin.json").exists()
     assert "licence: GPL-3.0\n" in imported(tmp_path / "hf", tmp_path / "models" / "named", "--licence", "GPL-3.0")
     (tmp_path / "hf" / "README.md").write_text("---\nlicense: cc-by-nc-4.0\n---\n")
-    # The card goes first.
+    # The card takes precedence.
     assert "licence: CC BY-NC 4.0 (" in imported(tmp_path / "hf", tmp_path / "models" / "card", "--licence", "GPL-3.0")
     licences = {name: json.loads((tmp_path / "models" / name / "origin.json").read_text())["licence"]
                 for name in ("named", "card")}
@@ -390,7 +391,7 @@ def test_licence(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]]) 
 
 
 def test_large_models_are_packed(tmp_path: Path) -> None:
-    """A model of 34 million parameters. Its packed weights are its weights, and answers are the same."""
+    """A model of 34 million parameters: its packed weights equal its weights, and the translations are the same."""
     generator = ROOT / "tests" / "bench" / "many_model.py"
     subprocess.run([sys.executable, generator, tmp_path / "in", "--layers", "1", "--size", "512", "--filter", "512",
                     "--heads", "8", "--words", "60000"], check=True)

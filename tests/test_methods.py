@@ -1,5 +1,5 @@
-"""Tests of weights/training/methods.py: what each training method computes, and that a run with all of them resumes
-step for step."""
+"""Tests of weights/training/methods.py: the computation of each training method, and that a run with all of them
+resumes step for step."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_scheduled_sampling_grows():
     for progress in (0.2, 1.0):
         torch.manual_seed(1)
         shares.append((method.inputs(model, batch, inputs, progress) != inputs).float().mean().item() * 21 / 20)
-    assert 0.02 < shares[0] < 0.13 and 0.3 < shares[1] < 0.55  # a model's word can be the reference's
+    assert 0.02 < shares[0] < 0.13 and 0.3 < shares[1] < 0.55  # a model's word can equal the reference's
 
 
 def test_coverage_loss_by_hand():
     weights = torch.tensor([[[.5, .5], [.8, .2], [.1, .9]], [[1., .0], [.6, .4], [.0, 1.]]])
-    # first: min(.8, .5) + min(.2, .5) = .7; min(.1, 1.3) + min(.9, .7) = .8. second: its third step is padding; min(.6,
-    # 1) + min(.4, 0)
+    # First: min(.8, .5) + min(.2, .5) = .7; min(.1, 1.3) + min(.9, .7) = .8.
+    # Second: min(.6, 1) + min(.4, 0) = .6; its third step is padding.
     real = torch.tensor([[True, True, True], [True, True, False]])
     assert methods.coverage_loss(weights, real).item() == pytest.approx(0.7 + 0.8 + 0.6)
 
@@ -119,7 +119,7 @@ def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: 
 
 @pytest.mark.parametrize("out", ["pointer", "pointer_generator", "copy"])
 def test_every_method_trains_words_that_are_copied(tmp_path, out):
-    """Also where the model's own word, which the decoder reads, is one that the vocabulary lacks."""
+    """Also if the model's own word, which the decoder reads, is outside the vocabulary."""
     for name in ("train", "valid"):
         text = "".join(f"say n{i} now\tn{i} now\n" for i in range(60))
         (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
@@ -134,7 +134,7 @@ def test_every_method_trains_words_that_are_copied(tmp_path, out):
 
 
 def test_guided_attention_is_learned():
-    """A few steps on the guide alone bring the attention to it."""
+    """A few training steps with the guide alone move the attention to it."""
     model, method = _model(), _methods(guided_attention=1.0, guide="lexical")
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []
@@ -177,7 +177,7 @@ def test_averaging_is_a_plain_mean_at_first():
         for w in weights[4:]:
             wanted = 0.75 * wanted + 0.25 * w[name]
         assert torch.allclose(mean, wanted, atol=1e-6), name
-    assert average.module.output.weight is average.module.decoder.embedding.weight  # tied as the model's are
+    assert average.module.output.weight is average.module.decoder.embedding.weight  # tied like the model's weights
 
 
 def test_averaging_is_validated_and_exported(corpus, tmp_path, monkeypatch):  # noqa: F811
@@ -212,7 +212,7 @@ def test_averaging_is_not_begun_or_ended_midway(corpus, tmp_path, before, after,
 def test_embedding_deviation_scales_the_first_values_once(corpus, tmp_path, shared):  # noqa: F811
     recipe, models = copy.deepcopy(RECIPE), []
     recipe["encoder"]["embedding_shared"] = shared
-    recipe["training"]["vocabulary"] += 5 * shared  # both languages' letters
+    recipe["training"]["vocabulary"] += 5 * shared  # the letters of both languages
     for deviation in (1.0, 0.25):
         recipe["training"]["embedding_deviation"] = deviation
         (tmp_path / "recipe.json").write_text(json.dumps(recipe))
@@ -279,7 +279,7 @@ def test_budget_stops_and_goes_on(corpus, tmp_path, monkeypatch):  # noqa: F811
 
 
 def test_resume_and_export_fill_in_what_is_new(corpus, tmp_path):  # noqa: F811
-    """A run from before a key existed goes on with the key's default."""
+    """A run that is older than a key resumes with the key's default."""
     trainer = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
     trainer.run(save_every=1000)
     for name in ("checkpoint.pt", "best.pt"):

@@ -1,4 +1,4 @@
-"""weights/evaluation/opaque.py: symbols, sentences with runs, and what a model's folder then says."""
+"""weights/evaluation/opaque.py: symbols, sentences with runs, and the settings that it writes to the model's folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_put_in() -> None:
 
 
 class Copier:
-    """A model that keeps + and makes × of *."""
+    """A model that copies + and replaces * by ×."""
 
     model = "copier"
 

@@ -1,4 +1,4 @@
-"""weights/evaluation/pivots.py: which way two models go, what it asks the daemon, and what it measures."""
+"""weights/evaluation/pivots.py: how two models combine, the requests to the daemon, and the figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EN_DE = {"name": "en-de", "source": "en", "target": "de"}
 
 
 class Served(Daemon):
-    """A daemon that writes down what it is asked; what a model writes is its name and the text."""
+    """A daemon that records its requests; the output of a model is its name and the text."""
 
     def __init__(self, pivot: list[str] | None = None) -> None:
         super().__init__("", "")

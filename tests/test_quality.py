@@ -1,5 +1,5 @@
-"""weights/evaluation/quality.py: features, what is right, fitting, the file and the card;
-and that the daemon computes what Python does."""
+"""weights/evaluation/quality.py: features, right words, fitting, the file and the card; and that the daemon computes
+the same as Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_right_words() -> None:
     reference = words("the old cat sleeps", "le vieux chat dort", [[0, 0], [1, 1], [2, 2], [3, 3]])
     assert quality.right_words(reference, reference) == [True] * 4
     ours = words("the old cat sleeps", "Le chat dort dort", [[0, 0], [2, 1], [3, 2], [3, 3]])
-    assert quality.right_words(ours, reference) == [True, True, True, False]  # each word of the reference serves once
+    assert quality.right_words(ours, reference) == [True, True, True, False]  # each word of the reference counts once
     far = words("le a b c d", "le x x x x", [[4, 0]])
     near = words("le a b c d", "le x x x x", [[1, 0]])
     assert not quality.right_words(far, near)[0]

@@ -1,8 +1,9 @@
-"""weights/README.md's three recipes, from what is downloaded to an answer: python3 -m pytest -q tests/test_recipes.py
+"""The three recipes of weights/README.md, from the download to a translation:
+python3 -m pytest -q tests/test_recipes.py
 
-The models are tiny random ones, packed as OPUS-MT, Hugging Face and Firefox pack theirs. With ALIGND_MARIAN_DATA=DIR, a
-folder with opus-align and student-ssru as weights.compare_marian reads them, also those, which must answer what Marian
-printed. Needs build/alignd.
+The models are tiny random ones, packed like those of OPUS-MT, Hugging Face and Firefox. With ALIGND_MARIAN_DATA=DIR, a
+folder with opus-align and student-ssru in the layout of weights.compare_marian, these are tested, too, and must give
+Marian's output. Needs build/alignd.
 """
 
 import gzip
@@ -27,7 +28,7 @@ from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 DATA = os.environ.get("ALIGND_MARIAN_DATA", "")
 with_program = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
 with_data = pytest.mark.skipif(not DATA, reason="ALIGND_MARIAN_DATA is not set")
-# Deviation, mean, coefficient, intercept.
+# Standard deviation, mean, coefficient, intercept.
 NUMBERS = [0.5, 1.5, 2.0, 0.25, -1.0, -2.0, 1.5, -1.25, 0.75, -0.5, 1.0, -2.0, 0.125]
 PREPROCESS = "#!/bin/bash\nsed 's/，/,/g'\n"
 
@@ -52,7 +53,7 @@ def first_model(url: str) -> dict:
 # ---- packages ----
 
 def opus_zip(folder: Path, path: Path) -> Path:
-    """What an OPUS-MT package has beside the model."""
+    """Zips a folder with the other files of an OPUS-MT package."""
     (folder / "README.md").write_text(
         "# opus-2020-02-26.zip\n\n* dataset: opus\n* model: transformer-align\n* source language(s): eng\n")
     (folder / "preprocess.sh").write_text(PREPROCESS)
@@ -149,8 +150,8 @@ def test_a_firefox_pair_answers(tmp_path):
 
 @with_program
 def test_a_firefox_pair_needs_no_flags(tmp_path):
-    """Its defaults give, bit by bit, what --compute int8 --shortlist gives;
-    in float32 and without the list every answer differs."""
+    """With its defaults, a pair gives bit by bit the same as --compute int8 --shortlist; in float32 and without the
+    list every reply differs."""
     assert command(firefox(tmp_path / "enfr", tmp_path), *into(tmp_path / "en-fr")).returncode == 0
     texts = ["What did you do?", "A boy plays in the snow.", "The dog runs."]
     answers = {}
@@ -228,5 +229,5 @@ def test_the_sets_firefox_pair(tmp_path):
         answers = ask(url, text=first_lines(theirs / "input.txt", 64), split_sentences=False)["translations"]
         printed = [line.removesuffix("</s>").strip()
                    for line in first_lines(theirs / "out/bergamot.int8shiftAlphaAll.shortlist.txt", 64)]
-        # Near-ties: weights.compare_bergamot.
+        # Near-ties, as in weights.compare_bergamot.
         assert sum(answer["text"] != line for answer, line in zip(answers, printed)) <= 4

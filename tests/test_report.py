@@ -1,4 +1,4 @@
-"""What a general model is measured by: the first things and the table of the report."""
+"""The evaluation of general models: the first things, and the table of the report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_there_are_a_hundred_of_every_kind(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(first_things.FILES.glob("*.tsv")), ids=lambda path: path.stem)
 def test_no_first_thing_but_the_shortest_is_trained_on(path: Path) -> None:
-    """Greetings and single words are what the phrases are for; of the rest a model has only seen the like."""
+    """Greetings and single words may be in the phrases; the other first things must not."""
     flip = path.stem.endswith("-en")
     pair = "-".join(path.stem.split("-")[::-1]) if flip else path.stem
     seen = {source for source, _ in mixture.phrases(pair, flip).pairs}
@@ -95,10 +95,10 @@ def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: 
             and "3,500,000 target tokens, 2.0 hours" in text)
     assert ("core, from the weights of fr-en (90 steps, 70 target tokens)." in text
             and "--out RUN --from weights/fr-en\n" in text)
-    assert text.count("| typed ") == 32 and "a\\|b" in text  # fifteen of each, and two heads
+    assert text.count("| typed ") == 32 and "a\\|b" in text  # fifteen examples in each table, and two headers
     assert (all(f"| {row.licence} | {row.attribution} |" in text for row in mixture.table("en-fr") if row.weight > 0)
             and translated.NAME not in text)
-    assert "shopware" not in text and "from whose weights" not in text  # fr-en's are the same texts
+    assert "shopware" not in text and "from whose weights" not in text  # fr-en has the same texts
     assert ("| tatoeba | everyday | 2 |" in text
             and "| tatoeba | everyday | 4 |" in general_card.sources("en-fr", {"tatoeba": 4}))
     assert general_card.duration({"gpu_seconds": "590", "tokens": "1"}) == "10 minutes of a GPU that four models shared"

@@ -1,5 +1,5 @@
-"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py),
-of the corpora and of weights/evaluation/results.py."""
+"""Tests of the scores in the results (scores.py, wellformed.py, moses.py, align.py, lexicon.py), of the corpora, and of
+weights/evaluation/results.py."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_unknown_rate():
 
 
 def test_tokenised_bleu_takes_words_as_they_stand():
-    # 13a would split "s.e." from nothing and "#8" in two: 4/5 3/4 2/3 1/2 on the words between spaces
+    # 13a would split "#8" in two; the precisions of the words between spaces are 4/5 3/4 2/3 1/2
     assert scores.tokenised_bleu(["a b c #8 x"], ["a b c #8 e"]) == pytest.approx(100 * 0.2 ** 0.25)
     assert scores.bleu(["a b c #8 x"], ["a b c #8 e"]) != pytest.approx(100 * 0.2 ** 0.25)
 
@@ -85,8 +85,7 @@ def test_well_formed(language, good, bad):
     assert not wellformed.CHECKS[language](bad)
 
 
-# ---- Moses's tokens: lines of Multi30k and what its authors' own tokenised files have for them (there with &quot; and
-# &apos;) ----
+# ---- Moses's tokenisation: lines of Multi30k and of its authors' tokenised files (which have &quot; and &apos;) ----
 
 @pytest.mark.parametrize("language, text, wanted", [
     ("en", "A woman on a boat named \"El Corazon\" drops black weights into the water.",
@@ -187,10 +186,10 @@ def test_gold_of_constructions_is_whole(pair, sure, possible):
 
 
 def test_membership():
-    # un|do| |¿|it: the empty piece stands before the word that follows it
+    # un|do| |¿|it: the empty piece belongs to the word after it
     assert align.membership([(0, 2), (2, 4), (5, 5), (5, 6), (7, 9)], [(0, 4), (5, 6), (7, 9)]).tolist() == [
         [1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
-    # a piece of two words
+    # a piece that spans two words
     assert align.membership([(0, 4), (4, 5)], [(0, 2), (2, 5)]).tolist() == [[1, 0], [1, 1]]
 
 
@@ -226,7 +225,7 @@ def test_links_of_a_head():
 
 
 def test_several_links_of_a_head():
-    # no row but the third is sure of its best; columns are, and the first row has two of them
+    # only the third row has a best word above the threshold; the columns have, and the first row is the best of two
     words = numpy.array([[.4, 0, 0, .3, .3], [.1, .1, .4, 0, .4], [.1, .6, .1, .1, .1]])
     assert align.HEAD["head, several"](words) == {(0, 0), (3, 0), (2, 1), (1, 2)}
     words = numpy.array([[.4, .35, 0, .25], [.1, .1, .4, .4], [.1, .6, .1, .2]])
@@ -242,7 +241,7 @@ def test_ways_from_attention_to_links():
     assert align.best_both_ways(numpy.array([[.3, .5], [.0, .3]])) == {(1, 0)}
     assert align.TWO_WAYS["both models, mean, best both ways"][1](forward, backward) == {(0, 0), (1, 1)}
     assert align.geometric_mean(forward, backward) == pytest.approx(numpy.sqrt([[3 / 8 * 8 / 9, 5 / 8 * .2], [0, .8]]))
-    # every step looks at source word 0 most; balanced, the second step's is word 1
+    # every step looks at source word 0 most; after balancing the second step looks at word 1 most
     assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).argmax(axis=1).tolist() == [0, 1]
     assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).sum(axis=0) == pytest.approx([1, 1], abs=.02)
 
@@ -251,12 +250,12 @@ def test_diagonal_prior():
     prior = lexicon.diagonal_prior(4, 2)
     assert prior.sum(axis=1) == pytest.approx(numpy.ones(4))
     assert prior.argmax(axis=1).tolist() == [0, 0, 1, 1]
-    # middles: |1/8 - 1/4| and |1/8 - 3/4|
+    # distances of the centres: |1/8 - 1/4| and |1/8 - 3/4|
     assert prior[0, 0] / prior[0, 1] == pytest.approx(numpy.exp(4 * (5 / 8 - 1 / 8)))
 
 
 def _crossed_pairs() -> list[lexicon.Pair]:
-    """Word i is translated by i + 10, in any order."""
+    """Word i is translated as i + 10, in random order."""
     values = random.Random(1)
     pairs = []
     for _ in range(400):
@@ -273,20 +272,21 @@ def test_the_aligner_as_a_guide_finds_crossed_words():
              for word, row in zip(target, matrix) if row.any()]
     assert len(right) > 1300 and sum(right) > 0.99 * len(right)
     assert all(total in (0, pytest.approx(1)) for matrix in matrices for total in matrix.sum(axis=1))
-    assert aligned.of([0, 1], [99]).sum() == 0  # it was not among the pairs
+    assert aligned.of([0, 1], [99]).sum() == 0  # not among the pairs
 
 
 def test_lexical_finds_crossed_words():
-    """The lexicon must overrule the diagonal."""
+    """The lexicon must outweigh the diagonal."""
     lexical = lexicon.Lexical(_crossed_pairs())
     links = lexical.of([1, 2, 3, 4], [14, 13, 12, 11])
     assert links.argmax(axis=1).tolist() == [3, 2, 1, 0] and links.sum(axis=1) == pytest.approx(numpy.ones(4))
-    assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest is the null word's
-    assert lexical.of([1, 2], [99, 98]).sum() == 0  # never seen: no link
+    assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest belongs to the null word
+    assert lexical.of([1, 2], [99, 98]).sum() == 0  # unseen words have no link
 
 
 def test_the_aligner_links_the_gold_sets_own_words():
-    # the aligner cuts "can't" and "j'aime" as links.words does; the gold has "can't" as one word and "j'" apart
+    # the aligner splits "can't" and "j'aime" as links.words does; in the gold set "can't" is one word and "j'" is
+    # separate
     gold = align.Gold("I can't", "j' aime pas", set(), set(), [(0, 1), (2, 7)], [(0, 2), (3, 7), (8, 11)])
     assert results.aligned(gold, "0-0 1-1 2-2\t1-1 0-2", "forward") == {(0, 0), (1, 1), (1, 2)}
     assert results.aligned(gold, "0-0 1-1 2-2\t1-1 0-2", "intersection") == {(1, 1)}
@@ -313,7 +313,7 @@ def test_rows_of_the_aligner_and_quoted_ones(tmp_path, monkeypatch):
         results.make(table, row, options)
     assert learned_from == [("a b", "x y"), ("b a", "x y"), ("two", "0"), ("two", "1"), ("two", "2")]
     own = table.finished["own"]["figures"]
-    # 2 of 2 and 0 of 1 links are right, of 4 sure ones.
+    # 2 of 2 and 0 of 1 links are right; there are 4 sure links.
     assert own["forward"] == {"gold": pytest.approx(100 * (1 - 4 / 7))}
     assert own["intersection"] == {"gold": pytest.approx(100 * (1 - 2 / 6))}  # 1 of 1, 0 of 1
     assert table.finished["theirs"]["figures"] == {"forward": {"gold": 7.0}}
@@ -340,7 +340,7 @@ DEFINITION = {
 
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
-    """A folder with one table, a toy corpus, and a daemon that knows every answer."""
+    """A folder with one table, a toy corpus, and a daemon that knows every translation."""
     (tmp_path / "results").mkdir()
     (tmp_path / "results/t.json").write_text(json.dumps(DEFINITION))
     lines = [f"{a} {b}\t{b} {a}" for a in "abcdef" for b in "ghijkl"]
@@ -377,7 +377,7 @@ def test_results_are_made_once_and_written(place, monkeypatch, capsys):
     text = (place / "RESULTS.md").read_text()
     assert "| gru | greedy | 100.0 | 0.0 | 100.0 |" in text and "| strange | not run yet |" in text and "Seed 3" in text
     assert str(place) not in text
-    monkeypatch.setattr(results, "trained", None)  # nothing is trained again
+    monkeypatch.setattr(results, "trained", None)  # any training would fail
     assert _run(place, monkeypatch) == rows
 
 
@@ -400,7 +400,7 @@ def test_a_row_has_the_gold_sets_of_its_languages_and_a_test_set(place):
     assert table.gold(row) == [f"gold-{pair}"]
     digest = table.digest(row)
     table.definition["gold"].pop()
-    assert table.digest(row) == digest  # of other languages, more or fewer: the row's figures are the same
+    assert table.digest(row) == digest  # gold sets of other languages do not change the row's figures
     table.definition["gold"].append(f"more-{pair}")
     assert table.digest(row) != digest
     assert table.test(row) == own

@@ -1,5 +1,5 @@
-"""docker/sbom.py: the list of an image is what tests/check_sbom.py asks for, the same for the same image,
-and a lack is found."""
+"""docker/sbom.py: an image's list passes tests/check_sbom.py and is the same for the same image; missing entries are
+detected."""
 
 import json
 import sys

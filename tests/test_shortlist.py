@@ -1,5 +1,5 @@
-"""weights/training/shortlist.py: alignment, choice, measurement and the file,
-on a tiny corpus with a model that has not learnt anything."""
+"""weights/training/shortlist.py: alignment, choice, measurement and the file, on a tiny corpus with an untrained
+model."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_candidates_begin_with_the_reference(model):
 
 
 def _links(sentences: list[tuple[list[int], list[int]]], attention: list[float] | None = None) -> Links:
-    """Each sentence's targets as the only candidates, each linked to all its sources,
-    evenly unless `attention` says how."""
+    """Links with each sentence's targets as the only candidates, each linked to all its sources, evenly unless
+    `attention` gives the weights."""
     sources = numpy.array([s for source, target in sentences for _ in target for s in source], numpy.int32)
     lengths = numpy.array([len(source) for source, target in sentences for _ in target])
     candidates = numpy.array([[t] for _, target in sentences for t in target], numpy.int32)
@@ -86,7 +86,7 @@ def _links(sentences: list[tuple[list[int], list[int]]], attention: list[float] 
 
 
 def test_alignment_explains_away():
-    # 3 and 4 meet 5 and 6, evenly linked; 3 alone meets 5: so 4 asks for 6
+    # 3 and 4 occur with 5 and 6, evenly linked; 3 alone occurs with 5, so 4 is aligned with 6
     sources, targets, counts = shortlist.align(_links([([3, 4], [5, 6])] * 4 + [([3], [5])] * 2), SOURCES, TARGETS)
     count = {(s, t): c for s, t, c in zip(sources.tolist(), targets.tolist(), counts)}
     assert count.keys() == {(3, 5), (3, 6), (4, 5), (4, 6)}

@@ -1,6 +1,7 @@
-"""No command lets a terminal obey what a file or a server says: python3 -m pytest -q tests/test_terminal.py
+"""No command passes control sequences of a file or a server to the terminal:
+python3 -m pytest -q tests/test_terminal.py
 
-Names, licences, vocabularies and lists here hold escape sequences; each command shows them as \\u001b. Needs
+Names, licences, vocabularies and lists here have escape sequences; each command shows them as \\u001b. Needs
 build/alignd; no test needs a network.
 """
 
@@ -21,7 +22,7 @@ from test_get import environment, get, mirror, pair  # noqa: E402, F401
 
 pytestmark = pytest.mark.skipif(not ALIGND.exists(), reason="alignd is not built")
 
-RED = "\x1b[31m\x9b0m\u202e"  # ESC, the control sequence introducer of C1, and an override of the direction of writing
+RED = "\x1b[31m\x9b0m\u202e"  # ESC, C1's control sequence introducer, and an override of the writing direction
 SHOWN = r"\\u001b\[31m\\u009b0m\\u202e"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -38,7 +39,7 @@ def run(*arguments: str | Path, given: str = "", **more: str) -> subprocess.Comp
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A folder of one model, whose name and licence are hostile."""
+    """A folder with one model that has a hostile name and licence."""
     model = tmp_path / f"models/{RED}"
     shutil.copytree("weights/en-fr", model, ignore=shutil.ignore_patterns("manifest.json", "packed*"))
     config = json.loads((model / "config.json").read_text())

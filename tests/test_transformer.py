@@ -1,6 +1,6 @@
 """Transformers in PyTorch: python3 -m pytest -q tests/test_transformer.py
 
-Worked examples, formulas of their own, and that stepping and teaching, sentences alone and in company agree.
+Worked examples, independent formulas, and that stepping and teaching, single sentences and batches agree.
 """
 
 import sys
@@ -27,8 +27,8 @@ def heads(size: int, count: int) -> Heads:
 @torch.no_grad()
 @pytest.mark.parametrize("training", (False, True))
 def test_self_attention_by_hand(training):
-    """Three numbers a token, two tokens; queries, keys and values of two numbers (a third stays zero, which the scale
-    makes up for)."""
+    """Two tokens of three numbers; queries, keys and values have two (the third is zero, for which the weights
+    compensate in the scale)."""
     tokens = torch.tensor([[[1.0, 0, 1], [0, 2, 0]]])
     attention = heads(3, 1).train(training)
     for linear in (attention.query, attention.key, attention.value, attention.output):
@@ -48,7 +48,7 @@ def test_self_attention_by_hand(training):
 
 @torch.no_grad()
 def test_many_heads_are_each_their_own():
-    """A head is attention over its own columns, whatever the others do."""
+    """Each head attends with its own columns, independently of the others."""
     torch.manual_seed(1)
     attention, x = heads(6, 3), torch.randn(1, 4, 6)
     _, weights = attention.look(x, attention.key(x), attention.value(x), torch.ones(1, 1, 4, dtype=torch.bool))
@@ -59,7 +59,7 @@ def test_many_heads_are_each_their_own():
 
 
 def test_positions():
-    """All sines, then all cosines; the wavelengths rise to 2 pi 10000."""
+    """All sines, then all cosines, with wavelengths up to 2 pi 10000."""
     table = sinusoids(torch.arange(3, dtype=torch.float64), 8)
     for t in range(3):
         angles = t * numpy.array([1, 10000 ** (-1 / 3), 10000 ** (-2 / 3), 1e-4])
@@ -67,7 +67,7 @@ def test_positions():
 
 
 def test_slopes():
-    """Press et al. 2022: of eight heads 1/2 to 1/256; of three those of two, and the first of four."""
+    """Press et al. 2022: for eight heads 1/2 to 1/256; for three heads those of two, and the first of four."""
     numpy.testing.assert_allclose(slopes(8), 0.5 ** numpy.arange(1, 9))
     numpy.testing.assert_allclose(slopes(3), [1 / 16, 1 / 256, 1 / 4])
     numpy.testing.assert_allclose(slopes(6), [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8])
@@ -76,7 +76,7 @@ def test_slopes():
 @pytest.mark.parametrize("case", TRANSFORMERS, ids=lambda case: case.name)
 @torch.no_grad()
 def test_steps_and_company(case):
-    """What is taught at once is what single steps give, and neither depends on the sentences beside."""
+    """Teacher forcing gives the same as single steps, and neither depends on the other sentences of the batch."""
     torch.manual_seed(3)
     model = Model(case.config, 20, 20, characters=20 if case.config["output"]["type"] == "characters"
                   else 0).double().eval()
@@ -101,7 +101,7 @@ def test_steps_and_company(case):
                          [case for case in TRANSFORMERS if not Model(case.config, 20, 20, characters=20).output.copies],
                          ids=lambda case: case.name)
 def test_training_computes_the_same(case, monkeypatch):
-    """In C what PyTorch computes, and every gradient; those of the attention, too."""
+    """The C kernels give the same values and gradients as PyTorch, including those of the attention."""
     torch.manual_seed(3)
     model = Model(case.config, 20, 20, characters=20).train()
     train.shrink_embeddings(model, 0.25)
@@ -124,7 +124,7 @@ def test_training_computes_the_same(case, monkeypatch):
 
 
 def test_every_row_has_a_case():
-    """Of mixers, activations, norms and positions, and both kinds of hybrids."""
+    """Every mixer, activation, norm and kind of positions, and both kinds of hybrids."""
     sections = [section for case in TRANSFORMERS for section in (case.config["encoder"], case.config["decoder"])
                 if "heads" in section]
     for key, values in (("mixer", transformer.MIXERS), ("activation", transformer.ACTIVATIONS),
@@ -136,8 +136,7 @@ def test_every_row_has_a_case():
 
 
 def test_guided_attention_trains_the_shown_head():
-    """Its loss reaches the queries of the layer that is shown, and of its head alone;
-    the last layer's it does not reach."""
+    """The loss reaches the queries of the reported head in its layer, but not those of the last layer."""
     case = next(case for case in TRANSFORMERS if case.name == "transformer-alignment-layer")
     settings = methods.DEFAULTS | {"guided_attention": 1.0}
     pairs = [(Source([5, 6, 2], [], []), [7, 8])]

@@ -1,5 +1,5 @@
-"""Tests of weights/training/unknown.py: what is hidden, that it is one <unk> as in the server,
-and that nothing but its row changes."""
+"""Tests of weights/training/unknown.py: what is hidden, that it is one <unk> as in the server, and that only the row of
+<unk> changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""weights/evaluation/warnings.py: what it asks about, and how it counts."""
+"""weights/evaluation/warnings.py: its requests and its counts."""
 
 from __future__ import annotations
 

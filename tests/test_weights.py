@@ -35,7 +35,7 @@ WRONG = json.loads((TESTS / "data" / "wrong_configs.json").read_text(encoding="u
 GOLDEN = sorted(path.parent for path in (TESTS / "golden").glob("*/golden.json"))
 
 
-# ---- configuration: the list that tests/model/weights/test_config.c reads too ----
+# ---- configuration: the cases of tests/model/weights/test_config.c ----
 
 def _edited(case: dict) -> dict:
     edited = copy.deepcopy(WRONG["base"])
@@ -71,7 +71,7 @@ def test_config_wrong(case):
 
 @pytest.mark.parametrize("rule", config.RULES, ids=lambda rule: rule[1][:80])
 def test_every_rule_has_a_wrong_configuration(rule, monkeypatch):
-    """Without the rule some configuration of the list is refused otherwise, or not at all."""
+    """Without the rule, some configuration of the list is refused with another message, or accepted."""
     def messages() -> list[str]:
         return [_refusal(case) for case in WRONG["wrong"]]
     before = messages()
@@ -146,7 +146,7 @@ def test_safetensors_corrupt(tmp_path, spoil, message):
 
 def test_bfloat16_rounds_as_pytorch():
     values = numpy.random.default_rng(2).standard_normal(10000).astype(numpy.float32)
-    values[:4] = [0.0, -0.0, 1.00390625, 1.01171875]  # the last two lie halfway: to even
+    values[:4] = [0.0, -0.0, 1.00390625, 1.01171875]  # the last two are halfway cases, rounded to even
     wanted = torch.from_numpy(values).bfloat16().float().numpy()
     assert numpy.array_equal(safetensors.from_bfloat16(safetensors.to_bfloat16(values)), wanted)
 
@@ -160,7 +160,7 @@ def test_int8_is_within_half_a_step():
     assert numpy.all(numpy.abs(stored["m"]).max(axis=1) == [127, 127, 0, 127])
 
 
-# ---- scores: figures of sacreBLEU's own tests ----
+# ---- scores: values of sacreBLEU's own tests ----
 
 REFERENCE = "producţia de zahăr brut se exprimă în zahăr alb;"
 HYPOTHESIS = "Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;"
@@ -209,7 +209,8 @@ def test_chrf_beta_3(hypotheses, references, wanted):
 
 
 def test_chrf_counts_only_orders_that_the_reference_has():
-    # "ab" has no trigram, so that of "abc" is not counted against the precision of the corpus (as in sacreBLEU 2)
+    # "ab" has no trigrams, so the trigram of "abc" does not count against the precision of the corpus (as in sacreBLEU
+    # 2)
     assert (scores.chrf(["abc", "wxyz"], ["ab", "wxyz"])
             == pytest.approx(100 * 5 * (p := (6 / 7 + 4 / 5 + 1 + 1) / 4) / (4 * p + 1)))
 
@@ -236,10 +237,10 @@ def test_read_pairs(tmp_path):
         data.read_pairs(path)
 
 
-# ---- vocabularies: the cases that tests/model/text/test_plain.c reads too ----
+# ---- vocabularies: the cases of tests/model/text/test_plain.c ----
 
 def test_prepared_text():
-    """OPUS-MT's preparation: what the server is held to, too; places are characters here."""
+    """OPUS-MT's preparation, with the server's cases; positions are in characters here."""
     for case in json.loads((TESTS / "data" / "prepared.json").read_text(encoding="utf-8")):
         prepared, origins = tokenizer.prepare(case["text"])
         places = [len(case["text"][:place].encode()) for place in origins]
@@ -248,7 +249,7 @@ def test_prepared_text():
 
 
 def test_capitals():
-    """What the server is held to, too."""
+    """The server's cases."""
     for case in json.loads((TESTS / "data" / "capitals.json").read_text(encoding="utf-8")):
         found = {"only": capitals.only(case["text"]), "lowered": capitals.lowered(case["text"]),
                  "raised": capitals.raised(case["text"])}
@@ -302,7 +303,7 @@ def test_vocabulary_refused(tmp_path, content, message):
 
 
 def test_special_tokens_stand_anywhere(tmp_path):
-    """As Marian writes them, and with what it may hold inside a word."""
+    """As in Marian's vocabularies; words may have a no-break space."""
     options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False,
                "pieces": "none", "target_pieces": "none", "preparation": "none", "capitals": "kept"}
     (tmp_path / "v").write_text("</s>\n<unk>\n10\u00a0000\nb\n", encoding="utf-8")
@@ -338,7 +339,7 @@ def test_sentencepiece_training(tmp_path):
         (tmp_path / place).mkdir()
         tokenizer.SentencePiece.train(lines, tmp_path / place / "joint.spm", 30, 1, 1, {})
     here, there = ((tmp_path / place / "joint.spm").read_bytes() for place in ("here", "there"))
-    assert here == there  # nothing of where it was made is in it
+    assert here == there  # the file does not depend on its path
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["joint.spm"]
     assert tokenizer.SentencePiece(tmp_path / "here" / "joint.spm", {}).size == 30
 
@@ -359,12 +360,12 @@ RECIPE = {
 
 
 class Stopped(Exception):
-    """The run was killed."""
+    """The run was interrupted."""
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    """300 pairs to train on, 20 to validate with, word for word translations; and the recipe."""
+    """Word-for-word translations, 300 pairs for training and 20 for validation, and the recipe."""
     out, values = tmp_path_factory.mktemp("corpus"), random.Random(2)
     for name, count in (("train", 300), ("valid", 20), ("test", 20)):
         lines = [[values.choice(list(WORDS)) for _ in range(values.randint(1, 6))] for _ in range(count)]
@@ -376,7 +377,7 @@ def corpus(tmp_path_factory) -> Path:
 
 def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None,
             recipe: Path = Path("recipe.json")) -> list[float]:
-    """Trains (or goes on training) in `out`, saving after every batch; the losses of its steps."""
+    """Trains in `out`, or resumes there, saving after every batch. Returns the losses of its steps."""
     trainer = train.Trainer(corpus / recipe, corpus, out, False)
     losses: list[float] = []
     update = trainer.update
@@ -399,7 +400,7 @@ def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None,
 
 @pytest.fixture(scope="module")
 def run_folder(corpus, tmp_path_factory) -> tuple[Path, list[float]]:
-    """A run that nothing stopped, and its losses."""
+    """An uninterrupted run, and its losses."""
     out = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as monkeypatch:
         return out, _losses(corpus, out, monkeypatch)
@@ -418,7 +419,7 @@ def test_training_learns(run_folder):
     ("none", "gru", {"readout": "linear"}),
 ])
 def test_deep_decoders_learn(corpus, tmp_path, monkeypatch, normalization, cell, other):
-    """Layers, transitions and norms as in Marian's and Nematus's models."""
+    """Layers, transitions and norms of Marian's and Nematus's models."""
     attention = {"score": "additive", "size": 8, "normalization": normalization}
     decoder = {**RECIPE["decoder"], "style": "conditional", "cell": cell, "layers": 2, "residual": True,
                "initial_state": "mean",
@@ -484,8 +485,8 @@ def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, w
 
 
 def test_spelling_learns(corpus, tmp_path):
-    """Half of the target's words are spelled, most of them rightly after a few epochs. (The source's vocabulary is
-    there: it has all.)"""
+    """Half of the target's words are spelled, most of them correctly after a few epochs. (The source's vocabulary is
+    complete.)"""
     recipe = {**RECIPE, "tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
               "decoder": {**RECIPE["decoder"], "readout_size": 32},
               "output": {"type": "characters", "character_embedding": 8}}
@@ -526,7 +527,7 @@ def test_load_refuses_strange_tensors(run_folder, tmp_path):
 
 
 class _Backwards(BaseHTTPRequestHandler):
-    """A daemon that turns every text around; requests are kept."""
+    """A daemon that reverses every text and keeps the requests."""
 
     requests: list[dict] = []
 
@@ -593,8 +594,8 @@ def _tiny_model(ratio: float = 1.0) -> Model:
 
 
 def _every_hypothesis(model: Model, source: list[int], limit: int) -> dict[tuple[int, ...], float]:
-    """All hypotheses with at most `limit` tokens, scored one by one:
-    those of full length as they stand, the others with </s>."""
+    """All hypotheses of at most `limit` tokens, scored separately: those of full length as they are, shorter ones with
+    </s>."""
     found = {}
     for length in range(limit + 1):
         for tokens in itertools.product((0, 1, 3), repeat=length):
@@ -622,8 +623,8 @@ def test_exact_finds_the_best_of_all(n_best):
 
 
 def test_samples_come_as_often_as_they_are_likely():
-    """5,000 samples of two tokens, of temperature 1: the share of each is its probability,
-    within three and a half deviations."""
+    """The relative frequency of each of 5,000 samples of two tokens at temperature 1 is its probability, within three
+    and a half standard deviations."""
     model, source, draws = _tiny_model(0.67), [4, 5, EOS], 5000
     found = [tuple(h.tokens) for h in sampling.sample(model, source, draws, sampling.Sampling(1.0, 0, 1.0), seed=1)]
     for tokens in itertools.chain.from_iterable(itertools.product((0, 1, 3), repeat=length) for length in range(3)):
@@ -636,14 +637,14 @@ def test_samples_come_as_often_as_they_are_likely():
                          [(sampling.Sampling(1.0, 2, 1.0), {1, 3}), (sampling.Sampling(1.0, 0, 0.78), {0, 1, 3}),
                           (sampling.Sampling(1.0, 3, 0.78), {1, 3}), (sampling.Sampling(0.2, 0, 0.6), {1})])
 def test_cuts_leave_the_best(way, left):
-    """Of probabilities .2, .4, .05, .35 two have .75 of all, and .79 of the best three;
-    with a temperature of .2 the best has .65 of all, as p^5 has."""
+    """Of the probabilities .2, .4, .05, .35 the best two have .75 of the total, and .79 of the best three; at
+    temperature .2 the best has .65 of the total of p^5."""
     log_probs = [math.log(p) for p in (0.2, 0.4, 0.05, 0.35)]
     assert {sampling.draw(log_probs, way, u / 100)[0] for u in range(100)} == left
 
 
 def test_beam_by_hand():
-    """A plain beam over one sentence, with nothing shared and nothing batched, agrees with the batched one."""
+    """A simple beam search for single sentences, without sharing or batching, agrees with the batched one."""
     model, sources, size = _tiny_model(2.0), [[4, EOS], [5, 6, 3, EOS], [6, EOS]], 3
     for source, n_best in zip(sources, search.beam(model, sources, size)):
         live, finished = [([], 0.0)], []
@@ -667,7 +668,7 @@ def _next(model: Model, source: list[int], tokens: list[int]) -> list[float]:
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_golden_values_are_current(case):
-    """Sentences together in one batch give what golden.json says of each alone."""
+    """A batch of all sentences gives the values of golden.json for single ones."""
     model, _, _ = folder.read(case)
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
     sources = [sentence["source"] for sentence in sentences]
@@ -682,8 +683,8 @@ def test_golden_values_are_current(case):
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_every_parameter_learns(case):
-    """Sentences of different lengths in one batch, targets longer than some sources:
-    no gradient is missing, zero or not a number."""
+    """Sentences of different lengths in one batch, some targets longer than their sources: no gradient is missing, zero
+    or not a number."""
     model, _, _ = folder.read(case)
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
     sources = [copies.Source(sentence["source"], sentence.get("words", []), []) for sentence in sentences]
@@ -695,16 +696,16 @@ def test_every_parameter_learns(case):
              for source in sources]
     method = methods.Methods(model.config, train.DEFAULTS | {"label_smoothing": 0.1}, batch)
     train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
-    # Which neither a cell nor its output reads: what it attends to is shown, but not learned.
+    # No cell and no output reads its attention, which is reported but not trained.
     shown = case.name == "pointer"
     for name, parameter in model.named_tensors().items():
-        # Weights/alignment/align_head.py trains those.
+        # weights/alignment/align_head.py trains these.
         if (shown and name.startswith("attention.")) or name.startswith("alignment."):
             continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
 
-# ---- cells and stacks, PyTorch's and ours ----
+# ---- cells and stacks: PyTorch's against ours ----
 
 def _same_values(source: torch.nn.Module, target: torch.nn.Module, *names) -> None:
     found = source.named_tensors("", *names)
@@ -793,7 +794,8 @@ COPYING = [case for case in GOLDEN
 @torch.no_grad()
 @pytest.mark.parametrize("case", COPYING, ids=lambda case: case.name)
 def test_the_marginal_is_of_the_distribution(case):
-    """The loss's log-probability of a token is that of the search, also in a batch of sentences of unlike lengths."""
+    """The loss and the search give a token the same log-probability, also in a batch of sentences of different
+    lengths."""
     model, _, _ = folder.read(case)
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
     memory, state = search.encode(model, [s["source"] for s in sentences], [s["words"] for s in sentences])
@@ -820,7 +822,7 @@ def _copying_recipe(out: str) -> dict:
 
 @pytest.mark.parametrize("out", ["pointer", "pointer_generator", "copy"])
 def test_unseen_words_are_copied(tmp_path, out):
-    """`say NAME now` -> `NAME now`, where no name comes twice, in training or after."""
+    """`say NAME now` -> `NAME now`, where every name occurs once, in training and in validation."""
     for name, first, count in (("train", 0, 400), ("valid", 400, 20)):
         text = "".join(f"{'please ' * (i % 2)}say n{i} now\tn{i} now\n" for i in range(first, first + count))
         (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))

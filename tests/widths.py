@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the width of lines: python3 tests/widths.py, from any folder. It prints file:line of each that is too
-wide, and then exits with status 1.
+"""Checks the width of lines: python3 tests/widths.py, from any folder. It prints file:line of each that is too wide,
+and then exits with status 1.
 
-C has 100 columns, Python and JavaScript have 120, documents have 140. Excepted are
+C has 100 columns, Python and JavaScript have 120, documents have 140. Exceptions:
 - C between `clang-format off` and `on`,
-- strings of several lines that are no docstrings: CSS, HTML and the text of documents are as their reader needs them,
-- a line that begins with a string: it cannot be cut,
-- in documents tables, code and the targets of links.
+- strings of several lines except docstrings: CSS, HTML and the text of documents are laid out for their readers,
+- lines that begin with a string, which cannot be split,
+- tables, code and link targets in documents.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEMPLATE = re.compile(r"`(?:\\.|[^`\\])*`", re.S)
 
 
 def python(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines that count."""
+    """Yields (number, line) for the lines to check."""
     strings, before = set(), tokenize.NEWLINE
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         docstring = before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)

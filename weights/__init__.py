@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def _choose_kernels() -> None:
-    # The thread pools of OpenMP and OpenBLAS spin against each other: only one of them gets the cores.
+    # The thread pools of OpenMP and OpenBLAS spin against each other, so only one of them gets the cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(os.cpu_count()))
-    # OpenBLAS 0.3.21 takes processors newer than itself for a Prescott (SSE3) and multiplies five times slower.
+    # OpenBLAS 0.3.21 mistakes newer processors for a Prescott (SSE3) and multiplies five times slower.
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists() and " avx512vl " in cpuinfo.read_text(encoding="ascii", errors="replace"):
         os.environ.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what follows from server/decode/reply.def and openapi.json: python3 server/api/docs.py.
+"""Generates files from server/decode/reply.def and openapi.json: python3 server/api/docs.py.
 
-openapi.json itself where its parts repeat each other (schema.py), docs.html, which GET /docs serves, the types of the
-npm package, and tables in the documents. With --check it only says which files differ."""
+It writes the derived parts of openapi.json (schema.py), docs.html, which GET /docs serves, the types of the npm
+package, and tables in the documents. With --check it only reports which files differ."""
 import json
 import sys
 from html import escape
@@ -31,7 +31,7 @@ def code(value: Any) -> str:
 
 
 def type_of(schema: dict[str, Any]) -> str:
-    """A schema in words; one with a description of its own holds the rest in an allOf."""
+    """Describes a schema's type in words. A schema with a description of its own has the rest in an allOf."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         shown = f'<a href="#{name}">{name}</a>'
@@ -55,7 +55,7 @@ def row(name: str, required: bool, schema: dict[str, Any], description: str | No
 
 
 def schema_in(content: dict[str, Any]) -> dict[str, Any]:
-    """That of whichever media type is the first."""
+    """The schema of the first media type."""
     return next(iter(content.values()), {}).get("schema", {})
 
 

@@ -1,6 +1,6 @@
-"""What follows from one table each: the schema of a sentence from server/decode/reply.def, the fields of other services
-from server/dialects/fields.def, the fields of /attention and those of the query strings from the schema
-TranslateRequest. docs.py writes all of it into the files that repeat it."""
+"""Generates from tables: the schema of a sentence from server/decode/reply.def, the fields of other services from
+server/dialects/fields.def, and the fields of /attention and of the query strings from the schema TranslateRequest.
+docs.py writes them into the files that repeat them."""
 import json
 import re
 from pathlib import Path
@@ -11,14 +11,14 @@ Schema = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 REPLY = ROOT / "server/decode/reply.def"
 FIELDS = ROOT / "server/dialects/fields.def"
-WIDTH = 130  # of openapi.json: a value that fits in a line stands in one
+WIDTH = 130  # of openapi.json: values that fit are written on one line
 DEFINED = "#/components/schemas/"
 TRANSLATE_ONLY = {"format"}
-ATTENTION_OWN = {"target", "translation", "include", "force_attention"}  # not as those of /translate
-ALIGN_OWN = {"translation", "split_sentences", "include", "links"}  # not as those of /attention
+ATTENTION_OWN = {"target", "translation", "include", "force_attention"}  # fields that differ from /translate's
+ALIGN_OWN = {"translation", "split_sentences", "include", "links"}  # fields that differ from /attention's
 ALIGN = ("text", "model", "source", "target", "variant", *sorted(ALIGN_OWN), "digits", "warnings")
-CLIENT_SETS = {"stream"}  # by the method that is called
-DRAWN = {"source_text", "text", "source_tokens", "tokens", "log_probs", "offsets"}  # what the page's element needs
+CLIENT_SETS = {"stream"}  # fields set by the choice of method
+DRAWN = {"source_text", "text", "source_tokens", "tokens", "log_probs", "offsets"}  # members that the web element reads
 SCALARS = {"string", "number", "integer", "boolean"}
 
 
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of a sentence's object."""
+    """A member of the sentence object."""
     name: str
     parts: str
     type: str
@@ -68,7 +68,7 @@ def schema_of(kind: str) -> Schema:
 
 
 def described(schema: Schema, text: str) -> Schema:
-    """A reference has no description of its own in OpenAPI 3.0 and therefore stands in an allOf."""
+    """Adds a description. In OpenAPI 3.0 a reference cannot have one, so it is wrapped in an allOf."""
     if not text:
         return schema
     return {**({"allOf": [schema]} if "$ref" in schema else schema), "description": text}
@@ -86,7 +86,7 @@ def bare(schema: Schema) -> Schema:
 
 
 def parameter(name: str, schema: Schema, required: bool) -> Schema:
-    """The same field in a query string: objects and arrays of objects are JSON there."""
+    """The field as a query parameter, in which objects and arrays of objects are JSON."""
     own = bare(schema)
     as_json = "object" in (own.get("items", {}).get("type"), *(one.get("type") for one in own.get("oneOf", []))) \
         or "oneOf" in own.get("items", {}) or "$ref" in own.get("items", {})
@@ -95,7 +95,7 @@ def parameter(name: str, schema: Schema, required: bool) -> Schema:
 
 
 def derive(document: Schema) -> None:
-    """Sets everything in the document that follows from reply.def and from TranslateRequest."""
+    """Sets all parts of the document that derive from reply.def and TranslateRequest."""
     parts, members = read_reply()
     schemas = document["components"]["schemas"]
     schemas["Sentence"] = sentence(members)
@@ -120,7 +120,7 @@ def derive(document: Schema) -> None:
 
 
 def dump(value: Any, depth: int = 0, before: int = 0) -> str:
-    """JSON with an indent of one, and in one line what fits there. before: the width of the key."""
+    """JSON with an indent of one; values that fit are written on one line. before: the width of the key."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, (dict, list)) or not value or depth + before + len(flat) <= WIDTH:
         return flat
@@ -134,7 +134,7 @@ def dump(value: Any, depth: int = 0, before: int = 0) -> str:
 # ---- types ----
 
 def type_of(schema: Schema, schemas: Schema) -> str:
-    """The TypeScript type of a schema; the schemas that it refers to are written out."""
+    """The TypeScript type of a schema, with references expanded."""
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(DEFINED)
         return name if name in ("Place", "Sentence") else type_of(schemas[name], schemas)
@@ -161,7 +161,7 @@ def type_of(schema: Schema, schemas: Schema) -> str:
 
 
 class Interface(NamedTuple):
-    """The first line of an interface, the properties that are not optional, and whether it may have more."""
+    """The first line of an interface, its required properties, and whether it allows more."""
     head: str
     needed: set[str]
     open: bool = False
@@ -193,7 +193,7 @@ def sentence_type(schemas: Schema) -> str:
         + interface(Interface("Sentence", DRAWN, open=True), schemas["Sentence"]["properties"], schemas)
 
 
-# ---- what stands between two marks of a file ----
+# ---- text between two markers in a file ----
 
 def parts_table() -> str:
     rows = "".join(f"| `{one.name}` | {one.text} |\n" for one in read_reply()[0])
@@ -201,7 +201,7 @@ def parts_table() -> str:
 
 
 def replace_between(path: Path, mark: str, text: str) -> str:
-    """The file's text with this text between the two lines of comments that name it."""
+    """The file's text, with this text between the two comment lines that name the mark."""
     lines = path.read_text().split("\n")
     first, last = (next(i for i, line in enumerate(lines) if key in line)
                    for key in (f" written by server/api/docs.py: {mark} ", f" end of {mark} "))
@@ -231,7 +231,7 @@ def fields_table() -> str:
 
 
 def files(document: Schema) -> dict[Path, str]:
-    """The texts of all files that repeat the tables, from a document on which derive was called."""
+    """The texts of all generated files, by path, from a document that derive has completed."""
     schemas, npm = document["components"]["schemas"], ROOT / "server/page/npm"
     requests, dialects = ROOT / "server/api/REQUESTS.md", ROOT / "server/dialects/DIALECTS.md"
     return {

@@ -4,17 +4,17 @@
     NAME] [--show 20]
     python3 tests/bench/conserved.py --references FILE
 
-Each sentence of FILE (plain text or .gz; of a table, the column of --column) gets one to four signs, pairs, marks in a
-row or notations at random places, drawn from all of Unicode's punctuation and symbols and from a grammar of notations.
-Everything must be in the translation, or the reply must say that it is not (a warning signs, numbers, untranslated or
-glossary). Printed: how many are conserved, and how many are lost in silence, by class. The exit status is 1 if anything
-was.
+Each sentence of FILE (plain text or .gz; of a table, the column of --column) gets one to four signs, pairs, repeated
+marks or notations at random places, drawn from Unicode's punctuation and symbols and from a grammar of notations. Each
+of them must be in the translation, or the reply must have a warning (signs, numbers, untranslated or glossary). Prints
+how many sentences are conserved, and how many lost signs without a warning, by class. The exit status is 1 if there are
+any of the latter.
 
---plain puts nothing in and counts the warnings signs and numbers of sentences that have a sign or a digit. --references
-compares both columns of a table of translations and counts which signs right translations lack or add, and beside which
-words: from this follow the rows of model/text/signs.def.
+--plain inserts nothing and counts the warnings signs and numbers of sentences that have a sign or a digit. --references
+compares both columns of a table of translations and counts which signs correct translations lack or add, and beside
+which words; the rows of model/text/signs.def follow from this.
 
-The judge is this file's own and knows nothing of the program's."""
+The check is independent of the program: it has its own rules."""
 import argparse
 import collections
 import gzip
@@ -26,7 +26,7 @@ import sys
 import unicodedata
 import urllib.request
 
-LOOSE = set(".,;:!?'\"()-‐‑‒–—―…«»“”‘’„¿¡‚‹›‛‟")  # all hyphens and dashes are set by the typesetter
+LOOSE = set(".,;:!?'\"()-‐‑‒–—―…«»“”‘’„¿¡‚‹›‛‟")  # typography, which may change in translation
 QUOTES = set("\"«»“”„‹›‟")
 WORDS = {"%": "percent pour_cent prozent", "&": "and et und", "$": "dollar dollars", "€": "euro euros",
          "£": "pound pounds livre livres pfund", "¥": "yen yens yuan",
@@ -41,7 +41,7 @@ def is_sign(c: str) -> bool:
 
 
 def signs(text: str) -> collections.Counter:
-    """Everything in a text that a translation must have: signs, marks in a row, quotation marks and round brackets."""
+    """Counts what a translation must keep: signs, repeated marks, quotation marks and round brackets."""
     found = collections.Counter()
     for c in text:
         if is_sign(c):
@@ -65,7 +65,7 @@ FAMILIES = (("«‹", "»›"), ("„“‟", "“”"), ("「『", "」』"))
 
 
 def pairs(text: str) -> list[str]:
-    """What stands in quotation marks that belong together, marks of other families aside."""
+    """The texts inside matching quotation marks; marks of other families are ignored."""
     found = []
     for opening, closing in FAMILIES:
         if "»" in closing and 0 <= text.find("»") < text.find("«"):  # »so«
@@ -81,16 +81,16 @@ def pairs(text: str) -> list[str]:
 
 
 def lopsided(text: str) -> int:
-    """How many pairs of quotation marks have white space on the inner side of only one,
-    or straight marks on both sides."""
+    """The number of pairs of quotation marks with white space inside only one of the two marks, or of straight marks
+    between spaces."""
     return sum(1 for p in pairs(text) if p.strip()
                and p[0].isspace() != p[-1].isspace()) + len(re.findall(r'(?<!\S)"(?!\S)', text))
 
 
 def lost(source: str, target: str) -> list[str]:
-    """What the translation lacks or adds, as far as no word stands for it."""
+    """The signs that the translation lacks or adds (with +), unless a word replaces them."""
     left, right = signs(source), signs(target)
-    # May become one character, but need not come from one.
+    # Repeated hyphens and dots may become a single character, but the reverse is not required.
     if left["--"] + left["---"] + left["..."] > right["--"] + right["---"] + right["..."]:
         right = signs(target.replace("…", "...").replace("—", "--").replace("–", "--"))
     out = []
@@ -117,7 +117,7 @@ def lost(source: str, target: str) -> list[str]:
 
 
 def notation(draw: random.Random) -> str:
-    """A placeholder, path, tag or the like."""
+    """A placeholder, path, tag or similar notation."""
     name = "".join(draw.choice(string.ascii_lowercase) for _ in range(draw.randint(2, 7)))
     number = str(draw.randint(1, 99))
     return (draw.choice(["{%s}", "{{%s}}", "{{ %s }}", "${%s}", "%%{%s}", "%%(%s)s", "<%s>", "</%s>", "[%s]", "[[%s]]",
@@ -129,7 +129,7 @@ def notation(draw: random.Random) -> str:
 
 
 def insert(sentence: str, draw: random.Random) -> tuple[str, list[str]]:
-    """Returns the sentence with something in it, and the classes of what was put in."""
+    """Inserts signs into a sentence. Returns it, and the classes of the insertions."""
     words, classes = sentence.split(" "), []
     for _ in range(draw.randint(1, 4)):
         kind = draw.choice(["sign", "sign", "pair", "run", "notation"])

@@ -2,12 +2,12 @@
 """The memory that a long document takes: tests/bench/document_memory.py [--alignd PROGRAM] [--model weights/en-fr]
 [--pages 10,100,1000] [--kinds txt,docx,stream] [--before PAGES] [--save FOLDER]
 
-Makes documents of 300 words a page from tests/bench/sentences.txt, five sentences a paragraph: txt, docx (each fifth
-paragraph has a word in bold), and txt as a stream of events. A daemon of two workers, which is started anew for each
-and translates a text of PAGES first, translates them. Prints the sentences, the bytes of the largest part (the text, or
-the longest member of the archive), the seconds, and the peak of memory above what the daemon had before, in MB (10^6):
-of what is resident (VmHWM, with the parts of files such as weights that are read for the first time), and of its own
-alone (RssAnon, looked at every 50 ms). --save FOLDER keeps the results.
+Makes documents with 300 words per page from tests/bench/sentences.txt, five sentences per paragraph: txt, docx (every
+fifth paragraph has a bold word), and txt as a stream of events. For each it starts a daemon of two workers, which first
+translates a text of --before PAGES and then the document. Prints the sentences, the bytes of the largest part (the
+text, or the longest member of the archive), the seconds, and the peak of memory above that before the request, in MB
+(10^6): resident memory (VmHWM, which includes parts of files such as weights that are read for the first time), and
+anonymous memory (RssAnon, sampled every 50 ms). --save FOLDER keeps the results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RELATIONS = ('<Relationships xmlns="http://schemas.openxmlformats.org/package/20
 
 
 def paragraphs(pages: int) -> tuple[list[str], int]:
-    """So many pages, and how many sentences they have."""
+    """Paragraphs for this number of pages, and their number of sentences."""
     made: list[str] = []
     sentences, words = [], 0
     for line in itertools.cycle((ROOT / "tests/bench/sentences.txt").read_text().splitlines()):
@@ -54,7 +54,7 @@ def paragraphs(pages: int) -> tuple[list[str], int]:
 
 
 def docx(texts: list[str]) -> tuple[bytes, int]:
-    """The file, and the bytes of its longest member."""
+    """Returns the file, and the size of its longest member in bytes."""
     body = []
     for i, text in enumerate(texts):
         first, bold, rest = text.partition(" ") if i % PARAGRAPH == 0 else (text, "", "")
@@ -94,8 +94,8 @@ class Server:
             sys.exit(f"{name}: {error.read().decode()}")
 
     def measure(self, name: str, file: bytes, stream: bool) -> tuple[float, float, float, bytes]:
-        """Seconds, the peaks in MB above what it had before, and the reply."""
-        time.sleep(1)  # loading gives memory back
+        """Returns the seconds, the memory peaks in MB above the memory before the request, and the reply."""
+        time.sleep(1)  # the daemon frees memory after loading
         idle, idle_own = serving.memory(self.process, "VmRSS"), serving.memory(self.process, "RssAnon")
         own, done = [idle_own], threading.Event()
 

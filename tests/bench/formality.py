@@ -2,10 +2,10 @@
 
     python3 tests/bench/formality.py URL FILE --source en --target fr --form more [--count 100] [--seed 1] [--show 50]
 
-FILE is a table (.tsv.gz) of sentences and one or more translations of each. Of the sentences that have a "you" and a
-translation in the wanted form, COUNT are drawn and translated with `formality` FORM and without it. Printed: how many
-have the wanted form, how many the other one, how often the reply warns, and BLEU against the translations in that
-form. The words by which a form is recognised are this file's own, and know nothing of the program's."""
+FILE is a table (.tsv.gz) of sentences and one or more translations of each. COUNT sentences that have a "you" and a
+translation in the wanted form are drawn, and translated with `formality` FORM and without it. Prints how many
+translations have the wanted form, how many the other one, how often the reply warns, and BLEU against the translations
+in that form. The words by which a form is recognised are independent of the program's."""
 import argparse
 import gzip
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from weights.evaluation.scores import bleu  # noqa: E402
 
 YOU = re.compile(r"\b(you|your|yours|yourself|yourselves)\b", re.I)
-FORMS = {  # of a language: less, more; each with the words of verbs that have no pronoun beside them
+FORMS = {  # by language: less, more; with the verb forms that occur without a pronoun
     "fr": (re.compile(r"\b(tu|te|toi|ton|ta|tes|tien(ne)?s?)\b|\bt['’]", re.I),
            re.compile(r"\b(vous|votre|vos|vôtres?)\b", re.I)),
     "de": (re.compile(r"\b(du|dich|dir|dein\w*|euch|euer|eure\w?|seid|habt)\b", re.I),

@@ -2,11 +2,11 @@
 """How long a stream waits for its next token while others send long sentences:
 tests/bench/gaps.py MODEL [--alignd PROGRAM] [-- OPTIONS of alignd]
 
-Input: a folder of bench/random_model, whose source.txt has the words; its limit of source tokens is raised in a copy.
-Starts a daemon of one worker. One client streams sentences, greedily, one after the other; another sends a long one,
-whose translation is one token, waits for its answer and 50 ms, and sends the next. Prints for each length, and for
-none, how many gaps between the stream's tokens there were, and their median, 99th percentile and maximum in
-milliseconds.
+Input: a folder of bench/random_model, whose source.txt has the words; a copy gets a higher limit of source tokens.
+Starts a daemon with one worker. One client streams sentences by greedy search, one after the other. Another sends a
+long sentence whose translation is one token, waits for the reply and 50 ms, and sends the next. Prints for each length,
+and without long sentences, the number of gaps between the stream's tokens, and their median, 99th percentile and
+maximum in milliseconds.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 
-LENGTHS = (90, 250, 500, 990)  # words, of one token each
-STREAMED, STREAMS = 90, 8  # words; sentences for each length
+LENGTHS = (90, 250, 500, 990)  # words of one token each
+STREAMED, STREAMS = 90, 8  # words per sentence; sentences for each length
 LIMIT = 1000  # source tokens
 
 
@@ -51,7 +51,7 @@ class Words:
 
 
 def gaps_of(url: str, body: dict) -> list[float]:
-    """Seconds between the tokens of one stream."""
+    """The seconds between consecutive tokens of a stream."""
     request = urllib.request.Request(f"{url}/translate", json.dumps(body | {"stream": True}).encode(),
                                      {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as reply:
@@ -60,7 +60,7 @@ def gaps_of(url: str, body: dict) -> list[float]:
 
 
 def measure(url: str, words: Words, length: int) -> str:
-    """length 0: nobody sends long ones."""
+    """Measures one row of the table. length: words of the long sentences; 0: none are sent."""
     stop, client, sent = threading.Event(), Daemon(url, "random"), 0
 
     def send() -> None:

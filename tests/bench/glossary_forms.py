@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How often the right form of a glossary's phrase is chosen: tests/bench/glossary_forms.py URL [MODEL]
 
-URL: a daemon with an English to French model. Prints how many of 200 translations hold, of the forms that the glossary
-lists with '|' between them, the one that agrees with the subject or the noun, then those that do not. Agreement is
-judged by the expected form alone: a form is right if the noun's usual gender and the sentence's number, or the verb's
-person, ask for it.
+URL: a daemon with an English to French model. A glossary lists forms of a phrase separated by '|'. Prints how many of
+200 translations have the form that agrees with the subject or the noun, and then the other translations. Agreement is
+judged by the expected form alone, which follows from the noun's usual gender and the sentence's number, or from the
+verb's person.
 """
 import json
 import sys

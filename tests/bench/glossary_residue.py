@@ -138,7 +138,7 @@ def unlinked(reply: dict, term: str) -> list[str]:
 
 
 def is_known(word: str, known: set[str]) -> bool:
-    """Whether the word is one of these, but for its ending."""
+    """Whether the word is one of these, up to its ending."""
     def alike(other: str) -> bool:
         stem = os.path.commonprefix([word, other])
         return len(stem) >= 4 and max(len(word), len(other)) - len(stem) <= 2

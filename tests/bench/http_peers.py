@@ -3,13 +3,14 @@
 [--peer "marian-server ... --port {port}"] [--build build] [--connections 1,16,64,256] [--requests 2000] [--workers 2]
 [--rounds 3] [-- OPTION...]
 
---source has one sentence a line. Each server starts anew for a round; before they are counted, all connections send a
-tenth of the requests once. A client program (build/tests/bench/clients, on the same processors as the servers) sends
-each sentence in a request of its own over CONNECTIONS connections, as many requests as --requests, a quarter as many
-over one. Options after -- go to alignd, besides --workers.
-Prints for each server and each number of connections requests a second (the median of the rounds, the least and the
-greatest), the medians of the rounds' p50 and p99 in ms, and the memory that is resident (MB of 10^6 bytes) after them,
-at most, and IDLE_S later; and what `alignd translate` does with the same sentences, sentences a second."""
+--source has one sentence per line. Each server starts anew for each round, and all connections send a tenth of the
+requests once as a warm-up. A client program (build/tests/bench/clients, on the same processors as the servers) sends
+each sentence in a request of its own over CONNECTIONS connections, --requests in total, or a quarter of that over one
+connection. Options after -- go to alignd, besides --workers.
+
+Prints for each server and number of connections the requests per second (median of the rounds, minimum and maximum),
+the medians of the rounds' p50 and p99 in ms, and the resident memory (MB of 10^6 bytes) after the requests, its
+maximum, and IDLE_S later; and the sentences per second of `alignd translate` with the same sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from contextlib import closing, contextmanager
 
 import serving
 
-IDLE_S = 3  # alignd gives freed memory back within two seconds of its last request
+IDLE_S = 3  # alignd returns freed memory within two seconds of its last request
 
 
 def listens(port: int) -> bool:
@@ -52,7 +53,7 @@ def await_port(process: subprocess.Popen, port: int) -> None:
 
 
 def load(build: str, port: int, connections: int, fields: str, lines: list[str]) -> tuple[float, float, float]:
-    """Requests a second, p50 and p99 in ms."""
+    """Returns requests per second, p50 and p99 in ms."""
     out = subprocess.run([f"{build}/tests/bench/clients", str(port), str(connections), fields],
                          input="\n".join(lines) + "\n", text=True, capture_output=True, check=True).stdout
     return tuple(float(re.search(rf"{name}=([\d.]+)", out).group(1))

@@ -1,11 +1,11 @@
 """Do opaque runs and amounts come through? python3 tests/bench/intact.py MODEL [MODEL ...] [--count 10000] [--seed 1]
 [--sample 200] [--strategy beam] [--compute float32]
 
-Builds sentences from templates with a run that is not language, or an amount of money, or both, has each model
-translate them, and compares: each run must be in the translation exactly as often as in the sentence, each amount with
-its value and its currency, however the target language writes it, and no U+FFFD may be there. Prints a line for each
-model and what went wrong; --sample prints so many pairs to be judged by eye: does the run stand beside the right words?
-Exits with 1 if more than one sentence in 200 went wrong.
+Builds sentences from templates with an opaque run, an amount of money, or both, has each model translate them, and
+compares: each run must occur in the translation exactly as often as in the sentence, each amount with its value and
+currency in the notation of the target language, and U+FFFD must not occur. Prints a line for each model and the
+failures. --sample prints this number of pairs for inspection: is the run beside the right words? Exits with 1 if more
+than one sentence in 200 failed.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def cases(language: str, count: int, seed: int) -> list[Case]:
 
 
 def values(text: str, language: str) -> list[Decimal]:
-    """Of all numbers in a text, with the separators of the language."""
+    """The values of all numbers in a text, with the separators of the language."""
     point, group = ((".", ",") if language == "en" else (",", r"[.\u202f\u00a0 ]" if language == "de"
                                                          else r"[\u202f\u00a0 ]"))
     found = re.findall(rf"\d{{1,3}}(?:{group}\d{{3}})+(?:\{point}\d+)?|\d+(?:\{point}\d+)?", text)
@@ -137,7 +137,7 @@ def fault(case: Case, translation: str, target: str) -> str | None:
 
 def check(client: Daemon, source: str, target: str,
           arguments: argparse.Namespace) -> tuple[int, list[tuple[str, Case, str]], list[tuple[Case, str]]]:
-    """How many went wrong, those, and all."""
+    """Returns the number of failures, the failures, and all pairs."""
     wrong, pairs = [], []
     for chunk in chunks(cases(source, arguments.count, arguments.seed), 50):
         body = {"model": client.model, "text": [case.text for case in chunk], "strategy": arguments.strategy,

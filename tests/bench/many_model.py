@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A model of many languages of NLLB-200's true size, as a CTranslate2 folder: python3 tests/bench/many_model.py FOLDER
 
-Input: nothing. Output: FOLDER/model.bin (random int8 weights, 615 million with the defaults), shared_vocabulary.json,
+Input: none. Output: FOLDER/model.bin (random int8 weights, 615 million by default), shared_vocabulary.json,
 sentencepiece.bpe.model, config.json, README.md, and source.txt, sentences of 20 words each. `alignd import FOLDER
---max-target-ratio 1` makes a model whose translations are as long as their sources, because its </s> has a bias that no
-other token reaches. Half of the words are in Latin letters, the others in nine scripts; a word is one piece. Weights
-are written a few rows at a time.
+--max-target-ratio 1` makes a model whose translations are as long as their sources, because the bias of </s> is lower
+than any other token's logit. Half of the words are in Latin letters, the others in nine scripts; a word is one piece.
+Weights are written a few rows at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INT8, FLOAT32 = 1, 0
 
 
 def word(script: str, number: int) -> str:
-    """The word of this number, whose digits are four letters of the script."""
+    """The word with this number: four letters of the script as digits."""
     first, letters, _ = SCRIPTS[script]
     digits = [number % letters, number // letters % letters, number // letters**2 % letters,
               number // letters**3 % letters]
@@ -45,12 +45,12 @@ def word(script: str, number: int) -> str:
 
 
 def pieces_of(count: int) -> list[str]:
-    """Words of all scripts, mixed."""
+    """Words of all scripts in random-looking order, in proportion to the scripts' shares."""
     cycle = [script for script, (_, _, share) in SCRIPTS.items() for _ in range(share)]
     numbers = dict.fromkeys(SCRIPTS, 0)
     found: list[str] = []
     for i in range(count):
-        script = cycle[i * 37 % len(cycle)]  # 37 and 100 have no common factor: every share is met
+        script = cycle[i * 37 % len(cycle)]  # 37 and 100 are coprime: each hundred words has exact shares
         found.append(word(script, numbers[script]))
         numbers[script] += 1
     return found
@@ -75,7 +75,7 @@ def text_of(name: str) -> bytes:
 
 
 class Writer:
-    """Variables of model.bin, version 6."""
+    """Writes the variables of a model.bin, version 6."""
 
     def __init__(self, out: BinaryIO, random: numpy.random.Generator) -> None:
         self.out, self.random, self.count = out, random, 0
@@ -95,7 +95,7 @@ class Writer:
         self.out.write(numbers.astype(numpy.float32).tobytes())
 
     def matrix(self, name: str, rows: int, columns: int) -> None:
-        """Uniform int8 of variance 1 / columns; each row has a 127, as the rows of a model have."""
+        """Writes uniform int8 weights of variance 1 / columns. Each row has a 127, as in quantised models."""
         self.head(name, (rows, columns), INT8, rows * columns)
         for first in range(0, rows, ROWS):
             block = self.random.integers(-127, 128, (min(ROWS, rows - first), columns), dtype=numpy.int8)

@@ -2,10 +2,10 @@
 """What a model of many languages costs: tests/bench/many_speed.py FOLDER --into DIR [--alignd PROGRAM] [--rounds 3]
 
 Input: a folder of many_model.py. Imports it into DIR/many, which must not exist, loads it in a daemon, and translates
-its source.txt from English to French, greedily, int8, by one worker that has one core: sentences one by one, and 16 at
-a time, with the whole vocabulary, with the list of the language's script, and with a list of COUNT pieces that `alignd
-shortlist` has counted in source.txt; each with the daemon's usual --step-ms, which keeps short what other sentences
-wait for a step, and with a longer one. Prints the least, the median and the greatest of ROUNDS runs of everything.
+its source.txt from English to French, greedily, in int8, with one worker on one core: sentences one by one, and 16
+together; with the whole vocabulary, with the list of the language's script, and with a list of COUNT pieces that
+`alignd shortlist` has counted in source.txt; each with the daemon's default --step-ms, which keeps steps short for
+other sentences, and with a longer one. Prints the minimum, median and maximum of ROUNDS runs of each measurement.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def spread(values: list[float], digits: int = 2) -> str:
 
 
 def run(*command: object) -> tuple[float, float]:
-    """Seconds, and the peak of its memory in MB (10^6)."""
+    """Runs a command. Returns the seconds, and its peak memory in MB (10^6)."""
     began = time.perf_counter()
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)
@@ -53,11 +53,11 @@ class Server:
         self.seconds = time.perf_counter() - began
 
     def resident(self) -> dict[str, float]:
-        """MB of its own memory and of files."""
+        """Anonymous and file-backed resident memory in MB."""
         return {name: serving.memory(self.process, name) for name in ("RssAnon", "RssFile")}
 
     def translate(self, texts: list[str]) -> int:
-        """How many tokens the translations have."""
+        """Returns the number of tokens in the translations."""
         body = {"text": texts, "source": "en", "target": "fr", "strategy": "greedy", "include": ["tokens"],
                 "split_sentences": False}
         request = urllib.request.Request(f"http://127.0.0.1:{PORT}/translate", json.dumps(body).encode(),
@@ -67,13 +67,12 @@ class Server:
                    for sentence in translation["sentences"])
 
     def worked(self) -> float:
-        """Seconds of processor time so far."""
+        """CPU seconds so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def rates(self, texts: list[list[str]]) -> tuple[float, float]:
-        """Tokens a second of requests one after the other, by the clock and of processor time,
-        which other programs disturb less."""
+        """Tokens per second of sequential requests, by the clock and by CPU time, which other programs disturb less."""
         for request in texts[:WARM]:
             self.translate(request)
         began, worked = time.perf_counter(), self.worked()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How often `missing` of POST /align is right: tests/bench/missing_words.py MODEL PAIRS [--alignd PROGRAM]
 
-Input: a model folder, and pairs of sentences (source TAB translation, further columns are left out), packed or not. The
-first TEXTS of them with at least WORDS source words are aligned twice: as they are, and without the translation of one
-source word, which is drawn among those that have a link one to one and four letters or more.
+Input: a model folder, and pairs of sentences (source TAB translation, further columns are ignored), gzip or plain. The
+first TEXTS pairs with at least WORDS source words are aligned twice: unchanged, and without the translation of one
+source word, drawn from the words with a one-to-one link and at least four letters.
 
-Output: the share of source words that `missing` may name (numbers, four letters or more) that it names in whole
-translations, some of which do leave words out; and how many of the removed words it names.
+Output: the share of eligible source words (numbers, or at least four letters) that `missing` names in whole
+translations, some of which do leave words out; and the share of the removed words that it names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def counts(word: str) -> bool:
 
 
 def links_alone(result: dict) -> list[tuple[int, int]]:
-    """The links between two words that have no other link."""
+    """The one-to-one links of eligible source words."""
     sources, targets = (Counter(link[side] for link in result["links"]) for side in (0, 1))
     return [(i, j) for i, j in result["links"]
             if sources[i] == targets[j] == 1 and counts(result["words"]["source"][i])]

@@ -87,7 +87,7 @@ def minimal_pairs(links: Links) -> set[Pair]:
 
 
 def places(words: list[str]) -> list[tuple[int, int]]:
-    """Bytes of each word in the text with spaces between them."""
+    """The byte range of each word in the text of words joined by spaces."""
     spans, at = [], 0
     for word in words:
         length = len(word.encode())
@@ -97,7 +97,7 @@ def places(words: list[str]) -> list[tuple[int, int]]:
 
 
 def words_of(offsets: list[dict], spans: list[tuple[int, int]]) -> list[list[int]]:
-    """The gold words that each of the daemon's words shares bytes with."""
+    """For each of the daemon's words, the gold words with which it shares bytes."""
     return [[i for i, (begin, end) in enumerate(spans) if one["start"] < end and begin < one["end"]] for one in offsets]
 
 

@@ -1,4 +1,4 @@
-"""A daemon that a benchmark starts: a port for it, when it is ready, and the memory that it has."""
+"""For benchmarks that start a daemon: a free port, waiting until it is ready, and its memory."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Office documents and books, translated and opened by other programs (make check-office): check.py ALIGND [KEPT].
 
-Some 60 documents are made here: by python-docx, openpyxl and odfpy, by hand for single features, and by LibreOffice
-from HTML and in other formats of its own. `alignd translate` makes a translation of each. Then
-- the archive is whole, its members are those of the source in their order, and members without text have the same
-  bytes;
-- python-docx, openpyxl, odfpy or epubcheck read it, and no paragraph that had text is empty;
-- LibreOffice prints it on as many pages, give or take a tenth (one page of a short document). Prints a line for each
-  document; fails if one of these does not hold. KEPT: a folder where sources and translations stay.
+Makes some 60 documents: with python-docx, openpyxl and odfpy, by hand for single features, and with LibreOffice from
+HTML and in its other formats. `alignd translate` translates each. Then
+- the archive is valid, its members are the source's in the same order, and members without text have the same bytes;
+- python-docx, openpyxl, odfpy or epubcheck can read it, and no paragraph with text has become empty;
+- LibreOffice prints it on as many pages, within a tenth (or one page).
+
+Prints a line for each document; fails if one of these does not hold. KEPT: a folder in which sources and translations
+are kept.
 """
 import html
 import subprocess
@@ -160,7 +161,7 @@ def note_part(kind: str) -> str:
             f'w:id="2"><w:p><w:r><w:{kind}Ref/></w:r>{run(" The red house is old.")}</w:p></w:{kind}></w:{kind}s>')
 
 
-# The body's paragraphs, and parts beside it: (name, type, content).
+# Paragraphs of the body, and additional parts: (name, type, content).
 WORD: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
     "link":
         ((f'<w:p>{run("Read ")}<w:hyperlink r:id="r1" w:history="1">'
@@ -272,7 +273,7 @@ def make_text(path: Path, body: str) -> None:
 
 
 def rich_xlsx(path: Path) -> None:
-    """Strings with formats of their own and strings within cells, which openpyxl does not write."""
+    """Strings with formats of their own and inline strings, which openpyxl does not write."""
     make_xlsx(path)
     with zipfile.ZipFile(path) as archive:
         members = [(info, archive.read(info)) for info in archive.infolist()]
@@ -369,7 +370,7 @@ def make_slides(folder: Path) -> None:
     office(folder, "pptx:Impress MS PowerPoint 2007 XML", folder / "slides.odp")
 
 
-# ---- what must hold ----
+# ---- checks ----
 
 def check_archive(before: Path, after: Path) -> None:
     with zipfile.ZipFile(before) as old, zipfile.ZipFile(after) as new:
@@ -382,7 +383,7 @@ def check_archive(before: Path, after: Path) -> None:
 
 
 def texts_of(path: Path) -> list[str]:
-    """The paragraphs, or the cells."""
+    """The texts of all paragraphs or cells."""
     if path.suffix == ".docx":
         document = docx.Document(path)
         return ["".join(t.text or "" for t in p.iter(qn("w:t"))) for p in document.element.body.iter(qn("w:p"))]
@@ -399,7 +400,8 @@ def texts_of(path: Path) -> list[str]:
 
 
 def pages_of(folder: Path, paths: list[Path]) -> dict[str, int]:
-    """The pages on which LibreOffice prints each; one call for each type, because it names results by their stems."""
+    """The number of pages when LibreOffice prints each file; one call per type, because results are named after
+    stems."""
     pages = {}
     for suffix in sorted({path.suffix for path in paths if path.suffix != ".epub"}):
         made, some = folder / f"pdf{suffix}", [path for path in paths if path.suffix == suffix]
@@ -413,7 +415,7 @@ def pages_of(folder: Path, paths: list[Path]) -> dict[str, int]:
 
 
 def check_notes(path: Path) -> None:
-    """LibreOffice takes the text in the run of a note's reference for its mark."""
+    """Checks that the run of a note's reference has no text, which LibreOffice would take for the mark."""
     for run in docx.Document(path).element.body.iter(qn("w:r")):
         note = next(run.iter(qn("w:footnoteReference"), qn("w:endnoteReference")), None)
         assert note is None or next(run.iter(qn("w:t")), None) is None, "a note has no run of its own"

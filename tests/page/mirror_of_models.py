@@ -1,7 +1,7 @@
 """A mirror on loopback with one tiny model, for tests/page/test_models.mjs: python3 tests/page/mirror_of_models.py
 
-Output: its address on a line. The model's file comes half, and the rest after a line on standard input; ends with that
-input.
+Output: its address on one line. It sends half of the model's file, and the rest after a line on standard input. It ends
+at the end of standard input.
 """
 
 from __future__ import annotations

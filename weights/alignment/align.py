@@ -35,17 +35,17 @@ from .links import Span
 from ..model.network import Model
 from ..model.tokenizer import BOS, EOS, Token, Tokenizer
 
-BATCH = 16  # pairs in a request
+BATCH = 16  # pairs per request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
-LENGTHS = (10, 20, 30)  # source words, upper ends of the head's rows
+LENGTHS = (10, 20, 30)  # source words: upper bounds of the length buckets for the head
 LEAST, BALANCING_ROUNDS = 1e-6, 5
-OF_TARGET, OF_SOURCE, OF_MERGED = 0.5, 0.2, 0.3  # the daemon's `several` (server/decode/outcome.c)
+OF_TARGET, OF_SOURCE, OF_MERGED = 0.5, 0.2, 0.3  # thresholds of the daemon's `several` (server/decode/outcome.c)
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
 @dataclass
 class Gold:
-    """One pair as models get it, its words' places there, and its links, (source word, target word)."""
+    """One sentence pair as the models read it, the spans of its words, and its links (source word, target word)."""
 
     source: str
     target: str
@@ -56,7 +56,7 @@ class Gold:
 
 
 def parse_links(text: str, mark: str, flip: bool = False) -> Links:
-    """mark: "-" or "p"."""
+    """Parses the links with this mark: "-" (sure) or "p" (possible)."""
     pairs = (tuple(map(int, link.split(mark))) for link in text.split() if mark in link)
     return {(j, i) if flip else (i, j) for i, j in pairs}
 
@@ -84,9 +84,9 @@ def read_gold(path: Path, flip: bool = False) -> list[Gold]:
 
 @dataclass
 class Seen:
-    """A model's view of a pair: the spans of its tokens in both texts, without </s>, and rows [target tokens + 1,
-    source tokens + 1] of weights, the last row that of the target's </s>, the last column that of the source's (0 where
-    none is read)."""
+    """A model's view of a pair: the spans of its source and target tokens, without </s>, and the weights, rows [target
+    tokens + 1, source tokens + 1]. The last row is the target's </s>; the last column is the source's </s> (0 if the
+    encoder reads none)."""
 
     source: list[Span]
     target: list[Span]
@@ -94,17 +94,17 @@ class Seen:
 
 
 def membership(pieces: list[Span], words: list[Span]) -> ndarray:
-    """[words, pieces]: 1 where the piece has characters of the word;
-    one without characters belongs to the word that it stands before."""
+    """Returns [words, pieces]: 1 where the piece and the word share characters. An empty piece belongs to the word that
+    follows it."""
     found = [[begin < max(piece[1], piece[0] + 1) and piece[0] < end for piece in pieces] for begin, end in words]
     return numpy.array(found, dtype=float).reshape(len(words), len(pieces))
 
 
 def word_matrix(seen: Seen, gold: Gold, shift: int) -> ndarray:
-    """-> [target words, source words + 1], the last column the source's </s>.
-    A piece of several words gives each its share.
+    """Returns [target words, source words + 1]; the last column is the source's </s>. The weight of a piece that spans
+    several words is divided among them.
 
-    shift: rows to look ahead: 1 takes for a piece the attention of the step after, whose state has read the piece.
+    shift: rows to look ahead. With 1, a piece gets the attention of the following step, whose state has read the piece.
     """
     sources, targets = membership(seen.source, gold.source_words), membership(seen.target, gold.target_words)
     sources /= numpy.maximum(sources.sum(axis=0, keepdims=True), 1)
@@ -113,7 +113,7 @@ def word_matrix(seen: Seen, gold: Gold, shift: int) -> ndarray:
 
 
 def spans_of(offsets: list[dict], text: str, count: int) -> list[Span]:
-    """The daemon's offsets, in bytes, of the first `count` tokens."""
+    """Converts the daemon's byte offsets of the first `count` tokens to character spans."""
     characters = {0: 0}
     for place, character in enumerate(text, 1):
         characters[max(characters) + len(character.encode())] = place
@@ -121,7 +121,7 @@ def spans_of(offsets: list[dict], text: str, count: int) -> list[Span]:
 
 
 def seen_by_daemon(sentence: dict, pair: tuple[str, str], matrix: str) -> Seen:
-    """A matrix of a sentence of /attention, </s> included."""
+    """Reads a matrix of a sentence in the reply of /attention, </s> included."""
     rows, tokens = numpy.array(sentence[matrix]), len(sentence["source_tokens"])
     if sentence["source_tokens"][-1] != "</s>":
         rows, tokens = numpy.hstack([rows, numpy.zeros((len(rows), 1))]), tokens + 1
@@ -132,8 +132,8 @@ def seen_by_daemon(sentence: dict, pair: tuple[str, str], matrix: str) -> Seen:
 
 @contextmanager
 def unlimited(model: Path) -> Iterator[Path]:
-    """The model folder with the limit on source tokens raised.
-    A model with parameters for each of its positions is trained with this limit."""
+    """Yields a copy of the model folder with a higher limit on source tokens. A model with learned positions must have
+    been trained with this limit."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(shutil.copytree(model, Path(work) / model.name))
         config = json.loads((copy / "config.json").read_text())
@@ -163,13 +163,13 @@ def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> tuple[
 
 
 def spans_of_tokens(tokens: list[Token], text: str) -> list[Span]:
-    """Without the white space before them."""
+    """The spans of the tokens without their leading white space."""
     return [(token.end - len(text[token.begin:token.end].lstrip()), token.end) for token in tokens]
 
 
 @torch.no_grad()
 def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[str, str]) -> Seen:
-    """The soft alignment of a model with a head."""
+    """Computes the soft alignment of a model with an alignment head."""
     tokens = [side.tokens(text) for side, text in zip(sides, pair)]
     eos = model.config["encoder"]["eos"]
     ids, lengths = search.pad([[token.id for token in tokens[0]] + [EOS] * eos])
@@ -182,7 +182,7 @@ def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[s
 
 
 def soft_alignment(model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
-    """The rows of a model folder's alignment head for each (source, target), by PyTorch; nothing if it has no head."""
+    """Computes the alignment head's rows for each (source, target) in PyTorch; empty if the model has no head."""
     if not has_head(model):
         return []
     read, *sides = folder.read(model)
@@ -195,29 +195,29 @@ def best_of_rows(words: ndarray) -> Links:
 
 
 def best_both_ways(words: ndarray) -> Links:
-    """Links that are the best of their row and of their column."""
+    """Links that are the best in both their row and their column."""
     return best_of_rows(words) & {(j, int(i)) for j, i in enumerate(words.argmax(axis=0))}
 
 
 def best_with_end(attention: ndarray) -> Links:
-    """Each target word's best source word, none where </s> is better than every word."""
+    """Each target word's best source word; no link where </s> outweighs every word."""
     return {(j, i) for j, i in best_of_rows(attention) if j < attention.shape[1] - 1}
 
 
 def more_than_end(words: ndarray) -> Links:
-    """The rule of the daemon's `alignment`: the best source word, none where </s> has half."""
+    """The daemon's rule for `alignment`: the best source word; no link where </s> has half of the weight or more."""
     return {(j, i) for j, i in best_of_rows(words[:, :-1]) if words[i, -1] < 0.5}
 
 
 def best_of_either(words: ndarray, target: float, source: float) -> Links:
-    """Each target word's best source word if it has at least `target`, and each source word's best target word if it
-    gives it at least `source`."""
+    """Links each target word to its best source word if the weight is at least `target`, and each source word to its
+    best target word if the weight is at least `source`."""
     links = {(j, i) for j, i in best_of_rows(words) if words[i, j] >= target}
     return links | {(j, int(i)) for j, i in enumerate(words.argmax(axis=0)) if words[i, j] >= source}
 
 
 def without_end(attention: ndarray) -> ndarray:
-    """[target words, source words + 1] -> [target words, source words], rows that sum to 1."""
+    """Returns [target words, source words] from [target words, source words + 1], with rows that sum to 1."""
     words = attention[:, :-1]
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9)
 
@@ -240,9 +240,9 @@ def near_diagonal(words: ndarray) -> ndarray:
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * lexicon.diagonal_prior(*words.shape)
 
 
-# From attention to links; `alignd attention` has the best of them (server/decode/outcome.c). forward, backward: [target
-# words, source words + 1], each in its own model's direction. name -> (rows to look ahead, function of (forward) or,
-# where there is a second model, of (forward, backward)).
+# Ways to turn attention into links; `alignd attention` uses the best of them (server/decode/outcome.c). forward,
+# backward: [target words, source words + 1], each in the direction of its own model. Name -> (rows to look ahead,
+# function of (forward) or, with a second model, of (forward, backward)).
 ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best, </s> among them": (0, best_with_end),
     "best word": (0, lambda a: best_of_rows(without_end(a))),
@@ -282,7 +282,7 @@ def diagonal_links(gold: Gold) -> Links:
 
 
 def lexical_links(lexical: lexicon.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
-    """Links of pieces, merged into words in the same way as attention."""
+    """Merges pieces into words as `word_matrix` does for attention."""
     tokens = source.tokens(gold.source), target.tokens(gold.target)
     sources = membership(spans_of_tokens(tokens[0], gold.source), gold.source_words)
     targets = membership(spans_of_tokens(tokens[1], gold.target), gold.target_words)
@@ -295,7 +295,7 @@ def rates_of(ways: dict[str, Callable[..., Links]], gold: list[Gold], *matrices:
 
 
 def flipped(gold: list[Gold]) -> list[Gold]:
-    """The other way round, without links."""
+    """Swaps source and target; the links are dropped."""
     return [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
 
 
@@ -304,15 +304,15 @@ def pairs_of(gold: list[Gold]) -> list[tuple[str, str]]:
 
 
 def measure_heads(forward: list[Seen], backward: list[Seen], gold: list[Gold]) -> dict[str, float]:
-    """AER of every way to read the soft alignments that there are, backward that of the model of the other
-    direction."""
+    """AER of every way to read the soft alignments. backward: those of the model of the opposite direction, or
+    empty."""
     one = [word_matrix(seen, g, 0) for seen, g in zip(forward, gold)]
     other = [word_matrix(seen, g, 0) for seen, g in zip(backward, flipped(gold))]
     return (rates_of(HEAD, gold, one) if one else {}) | (rates_of(TWO_HEADS, gold, one, other) if one and other else {})
 
 
 def measure_attention(forward: list[Seen], backward: list[Seen], gold: list[Gold]) -> dict[str, float]:
-    """AER of every way to read the attention; backward: of the model of the other direction, if there is one."""
+    """AER of every way to read the attention. backward: that of the model of the opposite direction, or empty."""
     rates = {}
     for name, (shift, links) in ONE_WAY.items():
         rates |= rates_of({name: links}, gold, [word_matrix(f, g, shift) for f, g in zip(forward, gold, strict=True)])
@@ -323,8 +323,8 @@ def measure_attention(forward: list[Seen], backward: list[Seen], gold: list[Gold
 
 
 def at_end(seen: list[Seen]) -> tuple[float, float]:
-    """Percent of the weight that lies on the source's </s>, and of the tokens for which it has the most;
-    the target's </s> left out."""
+    """Returns the percentage of weight on the source's </s>, and the percentage of target tokens (without </s>) for
+    which </s> has the largest weight."""
     rows = [row for one in seen for row in one.rows[:-1]]
     return 100 * float(numpy.mean([row[-1] for row in rows])), scores.share(row.argmax() == len(row) - 1
                                                                             for row in rows)
@@ -332,8 +332,8 @@ def at_end(seen: list[Seen]) -> tuple[float, float]:
 
 def served(alignd: Path, model: Path, reverse: Path | None,
            gold: list[Gold]) -> tuple[dict[str, float], list[Seen], list[Seen]]:
-    """AER of every way to read what the daemon says, the model's attention, and its soft alignments (none: it has no
-    head)."""
+    """Returns the AER of every way to read the daemon's replies, the model's attention, and its soft alignments (empty
+    if it has no head)."""
     looked, heads = attention(alignd, model, pairs_of(gold))
     back_looked, back_heads = attention(alignd, reverse, pairs_of(flipped(gold))) if reverse else ([], [])
     return measure_attention(looked, back_looked, gold) | measure_heads(heads, back_heads, gold), looked, heads
@@ -344,7 +344,7 @@ def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -
 
 
 def known_part(gold: Gold, known: tuple[set[str], set[str]]) -> tuple[set[int], set[int]]:
-    """The words, source and target, that all are in the vocabularies."""
+    """The source and target words whose parts are all in the vocabularies."""
     texts = (gold.source, gold.source_words), (gold.target, gold.target_words)
     return tuple({i for i, (b, e) in enumerate(spans) if words.issuperset(aligner.words(text[b:e]))}
                  for (text, spans), words in zip(texts, known))
@@ -355,7 +355,7 @@ def between(links: Links, part: tuple[set[int], set[int]]) -> Links:
 
 
 def head_in_parts(seen: list[Seen], gold: list[Gold], corpus: str | None, flip: bool) -> dict[str, float]:
-    """AER of the head's own links by source length, and between known words."""
+    """AER of the head's links by source length, and between known words."""
     found = [more_than_end(word_matrix(one, g, 0)) for one, g in zip(seen, gold)]
     rates, least = {}, 1
     for most in (*LENGTHS, LONGEST) if found else ():

@@ -43,9 +43,9 @@ from ..model.tokenizer import BOS, EOS, Tokenizer
 
 SIZE, PAIRS = 128, 100_000
 SYMMETRIES = ("grow-diag-final-and", "intersection")
-BATCH_TOKENS, POOL = 1500, 3000  # target or source tokens of a batch; examples that are sorted at once
-JOINED, SPACED, LOWERED, TYPED = 0.3, 0.3, 0.2, 0.25  # shares of the examples
-LEARNING_RATE, WARMUP = 0.003, 0.05      # Adam's, rising in this share of the run, then falling to 0 on a straight line
+BATCH_TOKENS, POOL = 1500, 3000  # maximum source or target tokens per batch; examples sorted together
+JOINED, SPACED, LOWERED, TYPED = 0.3, 0.3, 0.2, 0.25  # probability of each variation
+LEARNING_RATE, WARMUP = 0.003, 0.05      # Adam's; linear warm-up during this share of the run, with a linear decay to 0
 WEIGHTS = "model.safetensors"
 
 
@@ -54,11 +54,11 @@ class Options:
     size: int = SIZE
     epochs: int = 1
     seed: int = 1
-    unlinked: float = 0.0  # weight of a word without a link
+    unlinked: float = 0.0  # weight of a target word without links
 
 
 class Linked(NamedTuple):
-    """A pair and the links of its words (weights/alignment/links.py)."""
+    """A sentence pair and its word links (weights/alignment/links.py)."""
 
     source: str
     target: str
@@ -66,8 +66,8 @@ class Linked(NamedTuple):
 
 
 class Example(NamedTuple):
-    """source: ids with </s> where the encoder reads it; target: without; links:
-    (source token, target token), </s> not among them."""
+    """source: ids, with </s> if the encoder reads it. target: ids without </s>. links: (source token, target token),
+    without </s>."""
 
     source: list[int]
     target: list[int]
@@ -77,7 +77,7 @@ class Example(NamedTuple):
 # ---- text ----
 
 def joined(pairs: list[Linked]) -> Linked:
-    """Several as one."""
+    """Concatenates several pairs into one."""
     together, offsets = [], [0, 0]
     for pair in pairs:
         together += [(i + offsets[0], j + offsets[1]) for i, j in pair.links]
@@ -86,17 +86,18 @@ def joined(pairs: list[Linked]) -> Linked:
 
 
 def spaced(text: str) -> str:
-    """Its words with a space between them."""
+    """Separates the words by spaces."""
     return " ".join(text[begin:end] for begin, end in links.words(text))
 
 
 def typed(text: str) -> str:
-    """Writes the text with the apostrophes of word processors."""
+    """Replaces apostrophes by typographic ones."""
     return text.replace("'", "’")
 
 
 def varied(pairs: list[Linked], index: int, values: random.Random) -> Linked:
-    """Pair number `index`, perhaps with those after it, perhaps written in another way; its words stay the same."""
+    """Pair number `index`, with random variations: joined with the pairs after it, or its spelling changed. The words
+    and their links stay the same."""
     count = values.randint(2, 3) if values.random() < JOINED else 1
     pair = joined(pairs[index:index + count])
     for share, change in (SPACED, spaced), (LOWERED, str.lower), (TYPED, typed):
@@ -114,7 +115,7 @@ def encode(pair: Linked, sides: tuple[Tokenizer, Tokenizer], eos: bool) -> Examp
 
 def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenizer],
              values: random.Random) -> Iterator[Example]:
-    """One epoch."""
+    """Yields one epoch of examples in random order, without those that are too long or empty."""
     longest = model.config["limits"]["max_source_tokens"]
     for index in values.sample(range(len(pairs)), len(pairs)):
         example = encode(varied(pairs, index, values), sides, model.config["encoder"]["eos"])
@@ -124,7 +125,7 @@ def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenize
 
 
 def batches(stream: Iterator[Example], values: random.Random) -> Iterator[list[Example]]:
-    """Batches of similar lengths: a pool is sorted and split."""
+    """Sorts each pool by length and cuts it into batches."""
     pool: list[Example] = []
     for example in stream:
         pool.append(example)
@@ -143,8 +144,8 @@ def cut(pool: list[Example], values: random.Random) -> list[list[Example]]:
 # ---- training ----
 
 def guide_of(batch: list[Example], tokens: int, eos: bool, unlinked: float) -> tuple[Tensor, Tensor]:
-    """-> what each target token, </s> at the end, shall look at [B, S, T], rows that sum to 1 or are 0;
-    the weight of each row [B, S]."""
+    """Returns the attention that each target token, including </s>, is trained towards, [B, S, T], whose rows sum to 1
+    or to 0; and the weight of each row, [B, S]."""
     guide = torch.zeros(len(batch), max(len(e.target) for e in batch) + 1, tokens)
     for row, example in zip(guide, batch):
         for i, j in example.links:
@@ -162,8 +163,8 @@ def guide_of(batch: list[Example], tokens: int, eos: bool, unlinked: float) -> t
 
 @torch.no_grad()
 def forced(model: Model, fast: Fused | None, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Memory, Tensor]:
-    """-> what the head's keys are made of, and the states [B, S, H]. fast:
-    of the model, which is much faster where it is supported."""
+    """Returns the memory from which the head computes its keys, and the decoder states [B, S, H]. fast: the fused
+    implementation of the model, which is much faster, if its configuration is supported."""
     if fast:
         annotations, states = fast.states(source, lengths, inputs)
         return model.decoder.memory(annotations, lengths, []), states
@@ -173,7 +174,7 @@ def forced(model: Model, fast: Fused | None, source: Tensor, lengths: Tensor, in
 
 
 def loss_of(model: Model, batch: list[Example], unlinked: float, fast: Fused | None = None, end: int = EOS) -> Tensor:
-    """Mean cross-entropy of the rows that say something. end: the id of the target's </s>."""
+    """Mean cross-entropy over the rows with a nonzero weight. end: the id of the target's </s>."""
     source, lengths = search.pad([example.source for example in batch])
     tokens, _ = search.pad([[*example.target, end] for example in batch])
     inputs = torch.cat([torch.full((len(batch), 1), BOS), tokens[:, :-1]], dim=1)
@@ -186,7 +187,7 @@ def loss_of(model: Model, batch: list[Example], unlinked: float, fast: Fused | N
 
 
 def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked], options: Options) -> float:
-    """Trains model.head, and nothing else. -> the mean loss of the last tenth of the steps."""
+    """Trains model.head only. Returns the mean loss over the last tenth of the steps."""
     torch.manual_seed(options.seed)
     values = random.Random(options.seed)
     model.requires_grad_(False).eval()
@@ -215,7 +216,7 @@ def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked],
 # ---- model folders ----
 
 def with_head(path: Path, size: int) -> tuple[Model, tuple[Tokenizer, Tokenizer]]:
-    """The folder's model with a new head of random weights."""
+    """Reads the folder's model and adds a randomly initialised head."""
     old, *sides = folder.read(path, searches=False)
     sizes = {"source": old.encoder.embedding.num_embeddings, "target": old.decoder.embedding.num_embeddings,
              "characters": old.speller.embedding.num_embeddings if old.speller else 0}
@@ -228,14 +229,14 @@ def with_head(path: Path, size: int) -> tuple[Model, tuple[Tokenizer, Tokenizer]
 
 
 def storage_of(stored: dict[str, numpy.ndarray]) -> str:
-    """How the model's matrices are stored."""
+    """The storage type of the model's matrices."""
     matrix = next(tensor for tensor in stored.values() if tensor.ndim == 2)
     return next(name for name, kind in storage.STORAGES.items() if kind.dtype == matrix.dtype)
 
 
 def write(path: Path, out: Path, model: Model) -> None:
-    """The folder `path`, with the head of `model`, as the folder `out`, which may be the same;
-    a head of `path`'s own is left out."""
+    """Writes the folder `path` with the head of `model` to `out`, which may be the same folder. An existing head is
+    replaced."""
     stored, metadata = safetensors.read(path / WEIGHTS)
     kept = {name: tensor for name, tensor in stored.items() if not name.startswith("alignment.")}
     head = {name: tensor.detach().numpy() for name, tensor in model.head.named_tensors().items()}
@@ -255,7 +256,7 @@ def write(path: Path, out: Path, model: Model) -> None:
 
 
 def read_links(names: list[str], files: list[Path], flip: bool, symmetry: str) -> list[Linked]:
-    """Pairs with their links: from files, one for each corpus, or by the aligner."""
+    """Reads pairs and their links: from files, one per corpus, or else from the aligner."""
     corpora = [list(aligner.read_pairs(name)) for name in names]
     if files:
         lines = [line for name, corpus in zip(files, corpora, strict=True) for line in lines_of(name, len(corpus))]
@@ -268,8 +269,8 @@ def read_links(names: list[str], files: list[Path], flip: bool, symmetry: str) -
 
 def read_sources(root: Path, languages: tuple[str, str], count: int, seed: int, flip: bool,
                  symmetry: str) -> list[Linked]:
-    """About `count` pairs of the sources of general models (weights/corpora/sources.tsv), by their weights; languages:
-    source and target."""
+    """Samples about `count` pairs from the sources of general models (weights/corpora/sources.tsv), in proportion to
+    their weights. languages: source and target."""
     pair = "-".join(languages[::-1] if flip else languages)
     return [linked((a, b), line, flip, symmetry) for a, b, line in mixture.sample(root, pair, count, seed)]
 
@@ -282,7 +283,7 @@ def lines_of(path: Path, count: int) -> list[str]:
 
 
 def linked(pair: aligner.Pair, line: str, flip: bool, symmetry: str = SYMMETRIES[0]) -> Linked:
-    """line: links, or those of both runs with a TAB between them, which `symmetry` makes one."""
+    """line: links, or the links of both runs separated by a TAB, which are merged by `symmetry`."""
     runs = [links.parse(run) for run in line.split("\t")]
     found = (links.grow_diag_final_and(*runs) if len(runs) == 2 and symmetry == SYMMETRIES[0]
              else sorted(set.intersection(*runs)))

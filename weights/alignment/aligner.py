@@ -4,10 +4,9 @@ Input: pairs of sentences, source TAB target; a name that ends in .gz is unpacke
 columns are ignored. Output: a line of links for each pair, in its order: `i-j`, words i of the source and j of the
 target counted from 0 (Pharaoh format). With --symmetry both: links of the source-to-target run TAB those of the other.
 
-What a word is: weights/alignment/links.py; words are compared lower-cased. A pair with an empty side, or with a side of
-more than 200 words, has no link. The aligner, build/gibbs (weights/gibbs/, built by `make`), knows nothing but the
-pairs that it gets, and learns the more the more there are: a few sentences are better aligned --with a corpus beside
-them.
+Words are defined in weights/alignment/links.py and compared in lower case. A pair with an empty side, or with a side of
+more than 200 words, has no links. The aligner, build/gibbs (weights/gibbs/, built by `make`), learns from the given
+pairs alone, and more pairs give better links: align a few sentences --with a corpus.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ class AlignerError(Exception):
 
 
 def words(text: str) -> list[str]:
-    """The text's words as they are compared."""
+    """Splits the text into lower-cased words."""
     return [text[begin:end].lower().replace("’", "'") for begin, end in links.words(text)]
 
 
 class Numbers:
-    """Words -> numbers from 1, in the order of their first appearance."""
+    """Numbers words from 1 in order of first appearance."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
@@ -49,14 +48,14 @@ class Numbers:
 
 
 def numbered(pairs: Iterable[Pair]) -> Iterator[str]:
-    """A line for each, as the program reads them."""
+    """Yields one input line of the aligner program for each pair."""
     source, target = Numbers(), Numbers()
     return (f"{source.of(s)}\t{target.of(t)}\n" for s, t in pairs)
 
 
 def run(numbers: Iterable[str], symmetry: str, program: Path = PROGRAM,
         options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
-    """numbers: a line for each pair (gibbs --help). -> a line of links for each."""
+    """numbers: one line per pair (gibbs --help). Yields one line of links per pair."""
     if not program.exists():
         raise AlignerError(f"{program} is not there: run make, or name it with --program")
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
@@ -71,23 +70,23 @@ def run(numbers: Iterable[str], symmetry: str, program: Path = PROGRAM,
 
 def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM,
           options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
-    """-> a line of links for each pair. options: of the program (gibbs --help)."""
+    """Yields one line of links per pair. options: those of the program (gibbs --help)."""
     return run(numbered(pairs), symmetry, program, options)
 
 
 def words_of_spans(spans: list[links.Span], text: str) -> list[set[int]]:
-    """The words of the text that each of the spans has characters of."""
+    """For each span, the words of the text with which it shares characters."""
     owners = links.owners(text, links.words(text))
     return [set(owners[begin:end]) - {-1} for begin, end in spans]
 
 
 def words_of_pieces(tokens: list[Token], text: str) -> list[set[int]]:
-    """The words of the text that each of its tokens has characters of."""
+    """For each token, the words of the text with which it shares characters."""
     return words_of_spans([(token.begin, token.end) for token in tokens], text)
 
 
 def links_of_pieces(line: str, pair: Pair, tokenizers: tuple[Tokenizer, Tokenizer]) -> Links:
-    """A line of links between words -> links between the pieces of two tokenizers, </s> not among them."""
+    """Converts a line of word links to links between the pieces of two tokenizers, without </s>."""
     return links.between_pieces(sorted(links.parse(line)),
                                 *(words_of_pieces(side.tokens(text), text) for side, text in zip(tokenizers, pair)))
 
@@ -109,7 +108,7 @@ def print_links(pairs: list[Pair], lines: Iterator[str], tokenizers: tuple[Token
             line = "\t".join(" ".join(f"{i}-{j}" for i, j in sorted(links_of_pieces(run, pair, tokenizers)))
                              for run in line.split("\t"))
         print(line)
-    for _ in lines:  # of the pairs that were only learned from
+    for _ in lines:  # the links of pairs from --with are not printed
         pass
 
 

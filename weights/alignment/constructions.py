@@ -1,9 +1,9 @@
 """Links of the constructions that aligners find hard: python3 -m weights.alignment.constructions MODEL_FOLDER...
 
-Input: models between English and German or French, and gold links with a kind for each pair (weights/gold). The daemon
-gets each sentence with its translation, as a user does who brings one, and answers with `words.alignment`. Output: a
-table in Markdown for each model: precision, recall and alignment error rate (Och and Ney 2003) of each of LINKS, by
-kind and of all.
+Input: models between English and German or French, and gold links with the kind of construction of each pair
+(weights/gold). Each sentence is sent to the daemon with its translation, as users send translations of their own, and
+the reply has `words.alignment`. Output: for each model a table in Markdown with precision, recall and alignment error
+rate (Och and Ney 2003) of each of LINKS, by kind and overall.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GOLD = Path(__file__).parent.with_name("gold")
 
 
 def kinds(path: Path) -> list[str]:
-    """The sixth column."""
+    """The kind of each pair, from the sixth column."""
     return [line.split("\t")[5] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -32,7 +32,7 @@ def words_of(gold: Gold) -> list[list[str]]:
 
 
 def answered(client: Daemon, gold: list[Gold], links: str) -> list[Links]:
-    """The daemon's links. ValueError if it has other words than the gold file."""
+    """Returns the daemon's links. Raises ValueError if its words differ from those of the gold file."""
     found = []
     for chunk in chunks(gold, align.BATCH):
         body = {"model": client.model, "text": [g.source for g in chunk], "translation": [g.target for g in chunk],
@@ -56,7 +56,7 @@ def figures(gold: list[Gold], links: list[Links]) -> tuple[float, float, float]:
 
 
 def table(gold: list[Gold], kind: list[str], links: dict[str, list[Links]]) -> str:
-    """Markdown: a row for each kind, in the order of the file, and one of all pairs."""
+    """Returns a Markdown table with a row for each kind, in the order of the file, and a row for all pairs."""
     lines = ["| kind | pairs | " + " | ".join(f"{name}: precision | recall | AER" for name in links) + " |",
              "|---|---" + "|---|---|---" * len(links) + "|"]
     for row in [*dict.fromkeys(kind), "all"]:
@@ -75,7 +75,8 @@ def measure(alignd: Path, model: Path, path: Path, flip: bool) -> str:
 
 
 def gold_of(model: Path) -> tuple[Path, bool]:
-    """The file of the model's languages, and whether it translates the second column into the first."""
+    """Returns the gold file for the model's languages, and whether the model translates its second column into the
+    first."""
     config = folder.read_config(model)
     pair = [config["source"], config["target"]]
     flip = pair[1] == "en"

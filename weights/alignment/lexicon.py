@@ -1,10 +1,10 @@
 """Word alignment without a translation model: the diagonal, IBM model 1 with the diagonal as its prior,
 and weights/gibbs.
 
-The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation
-maximisation, the prior of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|),
-and a null word. Input: pairs of lists of ids (or any numbers). Output of `of(source, target)`: a matrix [target words,
-source words] whose rows sum to 1, or to 0 if there is no link.
+The second is fast_align's model (Dyer et al. 2013) with a fixed tension: p(target word | source word), estimated by
+expectation maximisation; a prior for source position j of m and target position i of n that is proportional to
+exp(-tension |i/n - j/m|); and a null word. Input: pairs of lists of word ids. Output of `of(source, target)`: a matrix
+[target words, source words] whose rows sum to 1, or to 0 without a link.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Pair = tuple[list[int], list[int]]
 TENSION = 4.0
 NULL = 0.08  # prior of the null word
 ROUNDS = 5
-UNSEEN = 1e-9  # p(target word | source word) of a pair that training did not have
-SURE = 0.05  # two directions that agree less than this give no link
+UNSEEN = 1e-9  # p(target word | source word) of a pair that did not occur in training
+SURE = 0.05  # least row sum of the geometric mean of both directions; below it there is no link
 
 
 def diagonal_prior(targets: int, sources: int) -> ndarray:
-    """[targets, sources], each row sums to 1; positions are the words' middles."""
+    """Returns [targets, sources] with rows that sum to 1; the position of a word is its centre."""
     i, j = (numpy.arange(targets)[:, None] + 0.5) / targets, (numpy.arange(sources)[None] + 0.5) / sources
     prior = numpy.exp(-TENSION * numpy.abs(i - j))
     return prior / prior.sum(axis=1, keepdims=True)
@@ -43,10 +43,10 @@ class Diagonal:
 
 
 class Lexicon:
-    """p(target word | source word), one direction."""
+    """p(target word | source word) in one direction."""
 
     def __init__(self, pairs: list[Pair], rounds: int = ROUNDS) -> None:
-        # Also the null word's id.
+        # One past the largest word id; also the id of the null word.
         self.words = 1 + max((max(word) for pair in pairs for word in pair if word), default=0)
         keys, priors, lengths = zip(*(self._cells(source, target) for source, target in pairs if source and target))
         self.keys, cells = numpy.unique(numpy.concatenate(keys), return_inverse=True)
@@ -62,8 +62,8 @@ class Lexicon:
             self.probability = counts / numpy.bincount(sources, counts)[sources]
 
     def _cells(self, source: list[int], target: list[int]) -> tuple[ndarray, ndarray, ndarray]:
-        """Every target word with the null word and each source word:
-        keys, priors, and the number of cells of each target word."""
+        """Pairs every target word with the null word and with each source word. Returns the keys, the priors, and the
+        number of cells of each target word."""
         columns = numpy.array([self.words, *source], numpy.int64) * (self.words + 1)
         keys = columns[None] + numpy.array(target, numpy.int64)[:, None]
         prior = numpy.full(keys.shape, NULL, numpy.float32)
@@ -71,7 +71,7 @@ class Lexicon:
         return keys.ravel(), prior.ravel(), numpy.full(len(target), keys.shape[1])
 
     def posterior(self, source: list[int], target: list[int]) -> ndarray:
-        """[target words, source words]: p(link); what is missing to 1 in a row is the null word's."""
+        """Returns [target words, source words]: p(link). The probability that a row lacks is that of the null word."""
         keys, prior, _ = self._cells(source, target)
         places = numpy.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
         found = numpy.where(self.keys[places] == keys, self.probability[places], UNSEEN) * prior
@@ -80,7 +80,7 @@ class Lexicon:
 
 
 class Lexical:
-    """Both directions of a lexicon, multiplied: a link must be likely in each."""
+    """The geometric mean of the lexicons of both directions: a link must be likely in each."""
 
     def __init__(self, pairs: list[Pair]) -> None:
         self.forward, self.backward = Lexicon(pairs), Lexicon([(target, source) for source, target in pairs])
@@ -92,7 +92,7 @@ class Lexical:
 
 
 class Aligned:
-    """The aligner's links in the pairs that it learns from; other pairs have no links."""
+    """The aligner's links of the pairs that it has learned from; other pairs have no links."""
 
     def __init__(self, pairs: list[Pair], program: Path = aligner.PROGRAM) -> None:
         numbers = ("\t".join(" ".join(str(word + 1) for word in side) for side in pair) + "\n" for pair in pairs)

@@ -1,9 +1,9 @@
 """Word alignments from files: words, links, symmetrisation, and links between pieces.
 
-A links file has one line a pair of its corpus: links of the first language to the second TAB those of the run the other
-way, each `i-j` (word i of the first, word j of the second, from 0). A word, on lower-cased text: a run of letters,
-digits, underscores and apostrophes, cut after an apostrophe that follows a letter or digit (`l'eau` is `l'`, `eau`);
-any other character but white space is a word of its own.
+A links file has one line for each pair of its corpus: the links of the forward run, TAB, the links of the backward run.
+A link is `i-j`: word i of the first language, word j of the second, both counted from 0. A word, in lower-cased text,
+is a run of letters, digits, underscores and apostrophes, cut after an apostrophe that follows a letter or digit
+(`l'eau` is `l'`, `eau`); every other character except white space is a word of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 Span = tuple[int, int]   # characters begin..end-1 of a text
-Links = list[tuple[int, int]]  # (word or token of the source, of the target)
+Links = list[tuple[int, int]]  # (source word or token, target word or token)
 
 WORD = re.compile(r"[^\w\s'’]|[\w'’]+")
 CUT = re.compile(r"(?<=[^\W_])['’]")
@@ -19,7 +19,7 @@ NEIGHBOURS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
 def words(text: str) -> list[Span]:
-    """The words' places in the text."""
+    """The spans of the words in the text."""
     spans: list[Span] = []
     for run in WORD.finditer(text):
         begin, end = run.span()
@@ -37,8 +37,8 @@ def parse(field: str) -> set[tuple[int, int]]:
 
 
 def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> Links:
-    """Koehn et al. 2005: the links of both runs; then those of either that touch a link, diagonally too, and link a
-    word that has none; then those of either between two words that have none."""
+    """Koehn et al. 2005: the links of both runs; then links of either run that adjoin an accepted link, also
+    diagonally, and include a word without links; then links of either run between two words without links."""
     links, union = forward & backward, forward | backward
     sources, targets = {i for i, _ in links}, {j for _, j in links}
     grown = bool(union - links)
@@ -62,7 +62,7 @@ def grow_diag_final_and(forward: set[tuple[int, int]], backward: set[tuple[int, 
 
 
 def owners(text: str, spans: list[Span]) -> list[int]:
-    """The word of each character; -1: none."""
+    """The index of the word to which each character belongs; -1 if none."""
     found = [-1] * len(text)
     for word, (begin, end) in enumerate(spans):
         found[begin:end] = [word] * (end - begin)
@@ -70,7 +70,8 @@ def owners(text: str, spans: list[Span]) -> list[int]:
 
 
 def between_pieces(links: Links, source: list[set[int]], target: list[set[int]]) -> Links:
-    """source, target: the words that each piece has characters of. A link holds for every piece of its words."""
+    """source, target: for each piece the words with which it shares characters. A link between words becomes a link
+    between all their pieces."""
     pieces: dict[int, list[int]] = {}
     for p, of in enumerate(source):
         for word in of:

@@ -1,9 +1,10 @@
 """How the thresholds of `several` were chosen: python3 -m weights.alignment.thresholds --data DIR
 
 Input: the shipped models of the four directions and their gold alignments (weights/gold; Hansards, Alibi and Europarl
-in DIR). The heads are computed by PyTorch. Output: a table in Markdown of alignment error rates: for each rule the mean
-of every second pair, on which thresholds were chosen, that of the others, and of the others the rate of each set, from
-English / to English. A mean counts both languages alike. The constructions are whole and count in no mean.
+in DIR). PyTorch computes the heads. Output: a table in Markdown of alignment error rates. For each rule it has the mean
+over every second pair, on which the thresholds were chosen; the mean over the other pairs; and for these the rate of
+each set, from English / to English. A mean weights both languages equally. The constructions are not split, and no mean
+includes them.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from .align import Gold, Links
 
 WEIGHTS = Path(__file__).parent.parent
 UNCOUNTED = "constructions"
-# [target words, source words + 1] of the model, and of that of the other direction.
+# Arguments: [target words, source words + 1] of the model, and of the model of the opposite direction.
 Rule = Callable[[ndarray, ndarray], Links]
 
 
 def row_from(least: float) -> Rule:
-    """Each target word's best source word, and all others that have at least `least` of it."""
+    """Each target word's best source word, and every other source word with a weight of at least `least`."""
     return lambda a, b: align.more_than_end(a) | {(int(j), int(i)) for i, j in numpy.argwhere(a[:, :-1] >= least)}
 
 
 def unlinked_from(least: float) -> Rule:
-    """The same, and each source word without a link with its best target word if that gives it at least `least`."""
+    """Each target word's best source word; and for each source word without a link its best target word, if the weight
+    is at least `least`."""
 
     def rule(a: ndarray, b: ndarray) -> Links:
         links, words = align.more_than_end(a), a[:, :-1]
@@ -70,7 +72,7 @@ def read_sets(root: Path, pair: str) -> dict[str, Path]:
 
 
 def matrices(pair: str, gold: list[Gold]) -> list[tuple[ndarray, ndarray]]:
-    """Of both directions, each in the direction of its model."""
+    """The soft alignments of the models of both directions, each in its own direction."""
     source, target = pair.split("-")
     sides = [(WEIGHTS / pair, gold), (WEIGHTS / f"{target}-{source}", align.flipped(gold))]
     seen = [[align.word_matrix(one, g, 0) for one, g in zip(align.soft_alignment(model, align.pairs_of(side)), side,
@@ -79,8 +81,8 @@ def matrices(pair: str, gold: list[Gold]) -> list[tuple[ndarray, ndarray]]:
 
 
 def rates_of(root: Path) -> dict[tuple[str, str, bool], list[dict[str, float]]]:
-    """(pair, set, to English) -> rates by rule of every second pair, and of the others;
-    of constructions, of all pairs twice."""
+    """Returns (pair, set, to English) -> the rates by rule of every second pair, and of the other pairs. For the
+    constructions both are the rates of all pairs."""
     rates = {}
     for pair in GOLD:
         for name, path in read_sets(root, pair).items():

@@ -1,8 +1,8 @@
 """PyTorch's checkpoints (.pt) without PyTorch: nothing in them is run, and tensors are read one at a time.
 
-A checkpoint is a pickle beside which the numbers lie: in a zip (since PyTorch 1.6), or one after the other after it. Of
-what the pickle names, tensors become `Tensor`, plain values themselves, and all else becomes an `Inert` object, which
-keeps its attributes and does nothing.
+A checkpoint is a pickle with the numbers stored beside it: as members of a zip archive (since PyTorch 1.6), or after
+the pickle in the same file. Tensors of the pickle become `Tensor`, plain values stay as they are, and every other
+object becomes `Inert`, which keeps the attributes and does nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from ..model import safetensors
 
-MAGIC = 0x1950A86A20F9469CFC6C  # what the first pickle of the older kind holds
+MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of the older format
 PROTOCOL = 1001
 _DTYPES = {"Float": "<f4", "Double": "<f8", "Half": "<f2", "BFloat16": "<u2", "Long": "<i8", "Int": "<i4",
            "Short": "<i2", "Char": "i1", "Byte": "u1", "Bool": "?"}
@@ -29,11 +29,11 @@ FLOATS = ("Float", "Double", "Half", "BFloat16")
 
 
 class FormatError(ValueError):
-    """A file that is not a whole checkpoint."""
+    """The file is not a complete checkpoint."""
 
 
 class Inert:
-    """Stands for an object of any class, or what any function would return."""
+    """Replaces an object of any class, and the result of any function."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         pass
@@ -52,7 +52,7 @@ class Inert:
 
 
 class Storage(NamedTuple):
-    """Numbers in a file; read: all of its bytes."""
+    """The numbers of a tensor in the file. read: returns all of their bytes."""
 
     kind: str
     count: int
@@ -70,7 +70,7 @@ class Tensor(NamedTuple):
         return self.storage.kind
 
     def array(self) -> ndarray:
-        """float32, whatever the floating-point kind."""
+        """The values as float32, whatever the stored floating-point type."""
         numbers = numpy.frombuffer(self.storage.read(), _DTYPES[self.kind])
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.stride))
         if (min((self.offset, *self.stride), default=0) < 0 or len(numbers) != self.storage.count
@@ -103,11 +103,11 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch" and name.removesuffix("Storage") in _DTYPES:
-            return name.removesuffix("Storage")  # what names a storage's kind
+            return name.removesuffix("Storage")  # the type of a storage
         return _KNOWN.get((module, name)) or type("Inert", (Inert,), {})
 
     def persistent_load(self, what: Any) -> Storage:
-        """("storage", its kind, its key, the device it was on, how many numbers)"""
+        """what: ("storage", type, key, device, number of elements)."""
         if (self.storage is None or what[0] != "storage" or what[1] not in _DTYPES
             or (len(what) > 5 and what[5] is not None)):
             raise pickle.UnpicklingError("numbers of an unknown kind")
@@ -125,8 +125,8 @@ def _load_zip(path: Path) -> Any:
 
 
 def _load_older(path: Path) -> Any:
-    """Three pickles that say what it is, the content, the keys of the storages, and each of them:
-    a count and its numbers."""
+    """Reads the older format: three pickles with the magic number, the protocol version and the platform; the content;
+    the keys of the storages; and for each storage its number of elements and its data."""
     begins: dict[str, int] = {}
     kinds: dict[str, str] = {}
 
@@ -152,7 +152,7 @@ def _load_older(path: Path) -> Any:
 
 
 def load(path: Path) -> Any:
-    """The content of the checkpoint. Raises FormatError."""
+    """Returns the content of the checkpoint. Raises FormatError."""
     try:
         return _load_zip(path) if zipfile.is_zipfile(path) else _load_older(path)
     except FormatError:
@@ -160,4 +160,4 @@ def load(path: Path) -> Any:
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, pickle.UnpicklingError, ValueError,
             TypeError, KeyError, IndexError,
             AttributeError, ImportError, RuntimeError, MemoryError, OverflowError, RecursionError) as error:
-        raise FormatError(f"{type(error).__name__}: {error}") from error  # whatever damaged bytes make of a pickle
+        raise FormatError(f"{type(error).__name__}: {error}") from error  # a damaged pickle can raise any of these

@@ -1,11 +1,12 @@
 """OpenNMT-py's models: python3 -m weights.conversion.convert_opennmt MODEL.pt --output FOLDER
 
-Input: a checkpoint of a recurrent model (encoder_type rnn or brnn) as OpenNMT-py 0.x to 3.x saves it; the vocabularies
-are in it. Output: a model folder that alignd loads, whose tokens are words: OpenNMT-py reads text that is cut already,
-at white space. What cannot be converted is refused by name (OPTIONS); every tensor of the checkpoint is used, or
-printed as dropped. NumPy only; nothing in the checkpoint is run (weights/conversion/checkpoint.py).
+Input: a checkpoint of a recurrent model (encoder_type rnn or brnn) as saved by OpenNMT-py 0.x to 3.x; it contains the
+vocabularies. Output: a model folder for alignd whose tokens are words, because OpenNMT-py reads text that is already
+tokenised, separated by white space. Options that cannot be converted are errors that name the option (OPTIONS); every
+tensor of the checkpoint is either used or reported as dropped. Needs NumPy only; no code in the checkpoint is run
+(weights/conversion/checkpoint.py).
 
-The matrices are PyTorch's own, [out, in], and gates stand as ours do. The source has no </s>.
+The matrices are PyTorch's, [out, in], with the gates in the same order as alignd's. The source has no </s>.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from . import checkpoint, converted
 from .checkpoint import FLOATS, Inert, Tensor
 from .converted import Conversion, ConversionError, Part, Vocabulary, constant, transposed, zeros
 
-IMPOSSIBLE = -1e4  # the logit of a word that is never written: its exponential is 0 beside any other
+IMPOSSIBLE = -1e4  # the logit of a word that is never written: its exponential is negligible
 
 def load(path: Path) -> dict:
     try:
@@ -40,7 +41,7 @@ def load(path: Path) -> dict:
 # ---- options ----
 
 class Option(NamedTuple):
-    """supported: the first is what it is where it is not given."""
+    """supported: the supported values; the first is the default."""
 
     supported: tuple
     reason: str
@@ -56,7 +57,7 @@ OPTIONS: dict[str, Option] = {
     "bridge": Option((False, None),
                      "its layer mixes the final states of all layers, and alignd's initial states do not"),
     "context_gate": Option((None, ""), "alignd has no context gate"),
-    "coverage_attn": Option((False, True, None), "must be on or off"),  # and changes nothing: DROPPED
+    "coverage_attn": Option((False, True, None), "must be on or off"),  # has no effect, see DROPPED
     "global_attention": Option(("general", "dot", "mlp"), "alignd has no such attention"),
     "global_attention_function": Option(("softmax",), "alignd's attention is a softmax"),
     "generator_function": Option(("softmax", "log_softmax"), "alignd's output is a softmax"),
@@ -83,8 +84,8 @@ def options_of(found: dict) -> dict:
 
 
 def second_attention(options: dict) -> str:
-    """The kind of the attention that the words to copy get for themselves; "":
-    they get the decoder's, or none are copied."""
+    """The type of the separate attention that scores the words to copy; "" if the decoder's attention does so, or if
+    nothing is copied."""
     if not options.get("copy_attn") or options.get("reuse_copy_attn"):
         return ""
     return options["copy_attn_type"] or options["global_attention"]
@@ -92,7 +93,7 @@ def second_attention(options: dict) -> str:
 
 # ---- vocabularies ----
 
-MOST_FIELDS = 8  # one within the other
+MOST_FIELDS = 8  # maximum nesting depth
 
 
 def _is_pairs(value: Any) -> bool:
@@ -101,14 +102,14 @@ def _is_pairs(value: Any) -> bool:
 
 
 def _itos(field: Any, depth: int = 0) -> list[str]:
-    """The words of a torchtext Vocab, of a Field that has one, of a field of several, or of a list."""
+    """Returns the words of a torchtext Vocab, of a Field with a Vocab, of a field of several Fields, or of a list."""
     if isinstance(field, list) and all(isinstance(word, str) for word in field):
         return field
     if isinstance(field, Inert) and depth < MOST_FIELDS:
         inner = vars(field)
         if "itos" in inner:
             return _itos(inner["itos"] if isinstance(inner["itos"], list) else None)
-        # [(name, Field)]: the word's, and its features'.
+        # [(name, Field)]: the field of the words, and those of their features.
         if "fields" in inner and _is_pairs(inner["fields"]) and inner["fields"]:
             if len(inner["fields"]) > 1:
                 raise ConversionError("vocab: has features, which alignd does not have")
@@ -158,8 +159,8 @@ DROPPED = {COVERAGE:
 
 
 class Tensors:
-    """The checkpoint's tensors by name, those of the generator with "generator." before it.
-    Each must be asked for, with its shape."""
+    """The checkpoint's tensors by name; names of the generator's begin with "generator.". Each tensor must be taken,
+    with its shape."""
 
     def __init__(self, found: dict) -> None:
         self.tensors = dict(found["model"]) | {f"generator.{name}": tensor
@@ -196,7 +197,7 @@ class Tensors:
         return values
 
     def same(self, one: str, other: str) -> None:
-        """Both are there where a matrix is shared."""
+        """Checks that two tensors that the options declare shared are equal, if the checkpoint has both."""
         if self.has(one) and self.has(other) and not numpy.array_equal(self._read(one), self._read(other)):
             raise ConversionError(f"{one}: differs from {other}, but the options say that they are one")
         self.left.discard(one)
@@ -206,7 +207,7 @@ GATES = {"LSTM": 4, "GRU": 3}
 
 
 class Converter:
-    """Fills `made` with the tensors of the model folder."""
+    """Builds the tensors of the model folder in `made`."""
 
     def __init__(self, tensors: Tensors, options: dict, sizes: tuple[int, int]) -> None:
         self.tensors, self.options, self.sizes = tensors, options, sizes
@@ -224,7 +225,7 @@ class Converter:
         return count
 
     def _cell(self, theirs: str, ours: str, inputs: int, hidden: int) -> None:
-        """theirs: with {} for the name of a tensor."""
+        """theirs: OpenNMT-py's tensor name, with {} for the kind of tensor."""
         rows = self.gates * hidden
         for name, short, shape in (("weight_input", "weight_ih", (rows, inputs)),
                                    ("weight_state", "weight_hh", (rows, hidden)),
@@ -239,7 +240,7 @@ class Converter:
                 self._cell(f"encoder.rnn.{{}}_l{i}{ending}", f"encoder.layers.{i}.{direction}.", inputs, hidden)
 
     def decoder(self) -> int:
-        """-> how many layers there are."""
+        """Returns the number of layers."""
         pattern = "decoder.rnn.layers.{layer}.{{}}" if self.feeds else "decoder.rnn.{{}}_l{layer}"
         count = self._count(pattern.replace("{{}}", "weight_ih").replace("{layer}", "{}"))
         for i in range(count):
@@ -274,7 +275,7 @@ class Converter:
         self.made["decoder.embedding"] = self.tensors.take(target, self.sizes[1], self.embeddings[1])
 
     def output(self, padding: int) -> None:
-        """padding: the id of <blank>, which a copying generator never writes; -1: there is none."""
+        """padding: the id of <blank>, which a copying generator never writes; -1 if there is none."""
         if self.options.get("copy_attn"):
             self._copying(padding)
             return
@@ -332,7 +333,7 @@ class Converter:
 # ---- all of it ----
 
 def convert(found: dict, head: dict, origin: str, unknowns: bool = True) -> Conversion:
-    """head: what config.json has besides what the model determines."""
+    """head: the keys of config.json that do not follow from the model."""
     options, sides = options_of(found), words_of(found)
     tensors = Tensors(found)
     converter = Converter(tensors, options, (len(sides[0]), len(sides[1])))

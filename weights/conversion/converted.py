@@ -1,9 +1,8 @@
-"""The parts that converters of other toolkits' weights share:
-tensors made one at a time, vocabularies, and the model folder, in NumPy.
+"""What the converters of other toolkits' weights share: lazily made tensors, vocabularies, and the model folder, in
+NumPy.
 
-A converter says for every tensor of the model folder which shape it has and how it is made; `write` makes and stores
-them one after the other, so that never more than one of them is in memory, and the folder appears only when it is
-whole.
+A converter gives for every tensor of the model folder its shape and a function that makes it. `write` makes and stores
+them one at a time, so that at most one is in memory, and the folder appears only once it is complete.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
 class ConversionError(ValueError):
-    """The model cannot be converted; the message names the reason."""
+    """The model cannot be converted; the message gives the reason."""
 
 
 class Part(NamedTuple):
-    """A tensor that is read or made when it is needed: float32."""
+    """A float32 tensor that is made on demand."""
 
     shape: tuple[int, ...]
     make: Callable[[], ndarray]
@@ -52,7 +51,7 @@ def transposed(part: Part) -> Part:
 # ---- vocabularies ----
 
 class Vocabulary(NamedTuple):
-    """One side's: the type of its tokenizer, its file, how many tokens it has."""
+    """The vocabulary of one side: the tokenizer's type, the content of its file, and its number of tokens."""
 
     kind: str
     content: bytes
@@ -60,7 +59,7 @@ class Vocabulary(NamedTuple):
 
 
 def of_words(path: Path, words: list[str]) -> Vocabulary:
-    """The file that holds these; path is what messages name."""
+    """Builds and checks the vocabulary file of these words; messages name it by path."""
     content = "".join(f"{word}\n" for word in words).encode()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / path.name).write_bytes(content)
@@ -72,7 +71,8 @@ def of_words(path: Path, words: list[str]) -> Vocabulary:
 
 
 def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str, bytes]]:
-    """Vocabularies of words -> config.json's section, the files by their names; equal ones are one file."""
+    """Returns config.json's section `tokenizer`, and the vocabulary files by name; equal vocabularies share one
+    file."""
     names = ("joint.vocab",) * 2 if source.content == target.content else ("source.vocab", "target.vocab")
     return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content,
                                                                            names[1]: target.content}
@@ -101,12 +101,12 @@ Data and training are those of the model that it was converted from. Licence: th
 
 
 class Conversion(NamedTuple):
-    """A model about to be written."""
+    """A converted model that has not been written yet."""
 
     config: dict  # validated
     tensors: dict[str, Part]
     vocabularies: dict[str, bytes]
-    origin: str   # what it was converted from, for its card
+    origin: str   # the source of the conversion, for the model card
     program: str
 
 
@@ -128,7 +128,7 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
 
 
 def write(out: Path, conversion: Conversion, kind: str) -> None:
-    """The folder must not be there."""
+    """Writes the model folder, which must not exist."""
     if out.exists():
         raise ConversionError(f"{out}: already exists")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ def validated(config: dict) -> dict:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that every converter takes besides its model."""
+    """Adds the arguments that all converters share."""
     parser.add_argument("--output", type=Path, required=True, help="the model folder to make")
     parser.add_argument("--name", help="its name; without it, that of the folder")
     parser.add_argument("--source", default="und", help="BCP-47 code of the language that it reads (und)")
@@ -161,7 +161,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def head_of(arguments: argparse.Namespace) -> dict:
-    """The keys of config.json that the command line gives."""
+    """The keys of config.json that follow from the command line."""
     return {"format": configuration.FORMAT, "name": arguments.name or arguments.output.name, "source": arguments.source,
             "target": arguments.target,
             "limits": {"max_source_tokens": arguments.max_source_tokens,

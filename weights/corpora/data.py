@@ -1,8 +1,8 @@
 """Corpora: reading, and batches of about equal cost.
 
-Input: UTF-8 files of `source TAB target` lines, or one file a language, gzip or plain; what lies where is a row of
-CORPORA. Output of `make_batches`: lists of indices into the corpus, sentences of similar length together, at most
-`tokens` target tokens a batch, shuffled by (seed, epoch) alone so that a resumed run sees the same order.
+Input: UTF-8 files of `source TAB target` lines, or one file per language, gzip or plain; CORPORA has the paths. Output
+of `make_batches`: lists of indices into the corpus, with sentences of similar length together and at most `tokens`
+target tokens per batch. The order depends on (seed, epoch) alone, so that a resumed run sees the same batches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..evaluation import moses
 
 
 def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
-    """Reads (source, target) pairs; further columns are left out. flip: swap the two."""
+    """Reads (source, target) pairs and ignores further columns. flip: swap the two."""
     opener = gzip.open if path.suffix == ".gz" else open
     pairs = []
     with opener(path, "rt", encoding="utf-8", newline="\n") as lines:
@@ -30,7 +30,7 @@ def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
 
 
 def short(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
-    """The pairs of at most `longest` words per side; 0: all."""
+    """The pairs with at most `longest` words per side; 0: all pairs."""
     return [pair for pair in pairs if max(len(text.split()) for text in pair) <= longest] if longest else pairs
 
 
@@ -41,12 +41,12 @@ def read_lines(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where a corpus's splits lie below the data folder.
+    """The location of a corpus's splits below the data folder.
 
-    files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are
-    its validation split, where it comes without one: every so many-th, the same in every run. prepare: (text, side) ->
-    text; a side is a column's language, or else "source" or "target". language: the formal one that targets are in
-    (weights/evaluation/wellformed.py); "": none.
+    files: split -> file name; with `columns`, one file per language, with `{}` in the name. held_out: the number of
+    training pairs that serve as the validation split, if the corpus has none: every n-th pair, the same in every run.
+    prepare: (text, side) -> text, where side is a language of `columns`, or else "source" or "target". language: the
+    formal language of the targets (weights/evaluation/wellformed.py); "" if none.
     """
 
     folder: str
@@ -88,11 +88,11 @@ def _multi30k(target: str) -> Corpus:
 
 
 def _join_punctuation(text: str, side: str) -> str:
-    """Questions as people type them: `what is the capital of texas?`"""
+    """Joins the question mark to its word, as people type it: `what is the capital of texas?`"""
     return text.replace(" ?", "?") if side == "source" else text
 
 
-# The recipe key training.corpus. "tsv" is the data folder itself: any parallel text in three files.
+# The values of the recipe key training.corpus. "tsv" is any parallel text as three files in the data folder itself.
 CORPORA: dict[str, Corpus] = {
     "tsv": Corpus("", _splits("{}.tsv.gz")),
     "tatoeba-en-fr": Corpus("tatoeba-en-fr", _splits("{}.tsv.gz")),
@@ -113,7 +113,8 @@ CORPORA: dict[str, Corpus] = {
 
 
 def make_batches(lengths: list[tuple[int, int]], tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """lengths: (source, target) tokens of each pair. Pools of 100 batches are sorted by length, cut, and shuffled."""
+    """lengths: (source, target) tokens of each pair. Pools of 100 batches are sorted by length and cut; then the
+    batches are shuffled."""
     random_state = random.Random(seed * 1_000_003 + epoch)
     order = list(range(len(lengths)))
     random_state.shuffle(order)

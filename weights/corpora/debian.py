@@ -1,19 +1,19 @@
 """Training text from Debian packages: python3 -m weights.corpora.debian --out CORPORA [--pair en-fr] [--only SOURCE
 ...]
 
-Input: the network, by way of apt (packages and their descriptions) and npm (Unicode's CLDR), and CORPORA, the folder of
-all corpora, whose validation and test sets must not come back as training text. Output in CORPORA:
-debian/PAIR/SOURCE.tsv.gz, English TAB the other language; links/PAIR/SOURCE.txt.gz, the links of their words
-(weights/alignment/aligner.py, built by `make`); debian/copyright/PACKAGE, the licences in full; counts on standard
-output. What is in debian/packages is not downloaded again. weights/corpora/sources.tsv has the sources with weight,
-licence by package and attribution.
+Input: packages and their descriptions, downloaded by apt; Unicode's CLDR, downloaded by npm; and CORPORA, the folder of
+all corpora, whose validation and test sets must not occur in the training text. Output in CORPORA:
+debian/PAIR/SOURCE.tsv.gz, English TAB the other language; links/PAIR/SOURCE.txt.gz, the word links
+(weights/alignment/aligner.py, built by `make`); debian/copyright/PACKAGE, the full licences; counts on standard output.
+Files in debian/packages are not downloaded again. weights/corpora/sources.tsv lists the sources with weight, licence by
+package and attribution.
 
-The same packages give the same files. Texts are cleaned thus: NFC, plain spaces, no markup, no marks of keyboard
-shortcuts; what fills in at run time (`%s`, `{0}`) stays where both sides have the same, as the server has it, and
-CLDR's become numbers. Dropped: over 600 characters or 100 words; lengths in a ratio outside 0.5 to 2.2 (three letters
-aside); under 70% letters; what looks like code or another language; other digits on one side than on the other; equal
-sides, but for names; doubles, of other corpora too; and whatever has the key (letters and digits, case folded) of a
-sentence of a validation or test set, in either language.
+The same packages give the same files. Texts are cleaned as follows: NFC, plain spaces, no markup, no markers of
+keyboard shortcuts; placeholders (`%s`, `{0}`) stay if both sides have the same ones, as in the server, and CLDR's are
+replaced by numbers. These pairs are dropped: over 600 characters or 100 words; a length ratio outside 0.5 to 2.2 (with
+a tolerance of three letters); under 70% letters; text that looks like code or another language; different digits on
+both sides; equal sides, except names; duplicates, also of other corpora; and every pair of which one side has the same
+key (letters and digits, case-folded) as a sentence of a validation or test set.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from . import data, formats
 from .formats import Pair
 
 LANGUAGES = {"en-fr": "fr", "en-de": "de"}
-FOLDERS = {"fr": "fr-FR", "de": "de-DE"}  # of Publican's documents
+FOLDERS = {"fr": "fr-FR", "de": "de-DE"}  # the folders of Publican documents
 ARCHIVE = "http://deb.debian.org/debian/dists/bookworm/main/i18n/"
 DESCRIPTIONS = {"en": "Translation-en.xz", "fr": "Translation-fr.bz2", "de": "Translation-de.bz2"}
 CLDR_VERSION = "48.2.0"
 LONGEST_CHARACTERS, LONGEST_WORDS, SHORTEST_RATIO, LETTERS = 600, 100, 0.5, 0.7
-TRANSLATIONS = 3  # of one English text in one source
+TRANSLATIONS = 3  # maximum translations of one English text in a source
 
 GNOME = """aisleriot baobab deja-dup eog epiphany-browser-data evince-common evolution-common file-roller five-or-more
 gbrainy gedit-common gnome-boxes gnome-calculator gnome-calendar gnome-chess gnome-clocks gnome-contacts
@@ -66,8 +66,9 @@ MANUALS = "manpages manpages-dev coreutils util-linux mount procps systemd".spli
 
 @dataclass(frozen=True)
 class Source:
-    """packages: of Debian; for="fr" alone where a name ends in `:fr`, without it. read: the folder of all unpacked
-    packages, the language -> pairs. names: sides may be equal. marked: keyboard shortcuts are marked in the text."""
+    """packages: Debian packages; `:fr` at the end of a name restricts it to that language. read: (the folder of all
+    unpacked packages, the language) -> pairs. names: both sides may be equal. marked: the text has markers of keyboard
+    shortcuts."""
 
     name: str
     packages: list[str]
@@ -118,14 +119,14 @@ def office_help(root: Path, language: str) -> Iterator[Pair]:
 
 
 def freedict(root: Path, language: str) -> Iterator[Pair]:
-    if language == "fr":  # the German ones are made from Ding
+    if language == "fr":  # the German dictionaries are made from Ding
         dictionary = "dict-freedict-{0}/usr/share/dictd/freedict-{0}.dict.dz"
         yield from formats.freedict(root / dictionary.format("eng-fra"))
         yield from ((b, a) for a, b in formats.freedict(root / dictionary.format("fra-eng")))
 
 
 def ding(root: Path, language: str, words: bool) -> Iterator[Pair]:
-    """words: entries of up to three words, or else the phrases and sentences."""
+    """words: True for entries of up to three words, False for phrases and sentences."""
     pairs = formats.ding(root / "trans-de-en/usr/share/trans/de-en") if language == "de" else ()
     return ((a, b) for a, b in pairs if (min(len(a.removeprefix("to ").split()), len(b.split())) <= 3) == words)
 
@@ -137,7 +138,7 @@ def country_names(root: Path, language: str) -> Iterator[Pair]:
 
 
 def cldr(root: Path, language: str) -> Iterator[Pair]:
-    """`{0}` becomes a number: of a unit's singular 1, else another, as each language writes it."""
+    """Replaces `{0}` by a number: 1 with a singular unit, else a random one."""
     chance = random.Random(1)
     for a, b in formats.cldr(root / "cldr", language):
         for _ in range(3 if "{0}" in a else 1):
@@ -194,7 +195,7 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u20
 
 
 def key(text: str) -> str:
-    """Case folded, letters and digits alone: by it texts are compared."""
+    """The key by which texts are compared: letters and digits only, case-folded."""
     return NO_LETTERS.sub("", (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold())
 
 
@@ -205,7 +206,7 @@ def without_markup(text: str) -> str:
 
 
 def without_shortcut(text: str) -> str:
-    """Removes the mark of a keyboard shortcut: `_File`, `E&xit`, `~Open`, `File (_F)`."""
+    """Removes the marker of a keyboard shortcut: `_File`, `E&xit`, `~Open`, `File (_F)`."""
     text = re.sub(r"\s*\([_&~]\w\)", "", text)
     return re.sub(r"(?<![\w&])_(?=\w)|(?<=[A-Za-z])_(?=[a-z]+(?:\W|$))(?!\w*_)|&(?=\w)(?<!\w\w&)|(?<![\w/"
                   r".])~(?=\w)|(?<=\w)~(?=\w)", "", text)
@@ -218,7 +219,7 @@ def tidy(text: str, marked: bool) -> str:
 
 
 def split(a: str, b: str) -> list[Pair]:
-    """Paragraphs, then sentences, where both sides have as many."""
+    """Splits into paragraphs, then sentences, where both sides have equally many."""
     for cut in (re.compile(r"\n\s*\n"), re.compile(r"\n"), SENTENCE):
         parts = [[part for part in cut.split(text) if part.strip()] for text in (a, b)]
         if len(parts[0]) == len(parts[1]) > 1:
@@ -227,7 +228,7 @@ def split(a: str, b: str) -> list[Pair]:
 
 
 def is_language(text: str, language: str) -> bool:
-    """By its commonest words; a text without common words of any language may be in this one."""
+    """Detects the language by stop words; a text with at most one stop word passes if no language has more."""
     words = re.findall(r"[^\W\d_]+", text.lower())
     counts = {code: sum(word in stop for word in words) for code, stop in STOP_WORDS.items()}
     best = max(counts.values())
@@ -256,8 +257,7 @@ def is_pair(a: str, b: str, language: str, names: bool) -> bool:
 
 
 def held_out(root: Path) -> set[str]:
-    """The keys of all sentences of validation and test sets, and of the first things that are more than one or two
-    words."""
+    """The keys of all sentences in validation and test sets, and of the first things of more than two words."""
     found: set[str] = set()
     for pattern in ("tatoeba-*/valid*.gz", "tatoeba-*/test*.gz", "multi30k/val.*.gz", "multi30k/test*.gz",
                     "broad/*-valid.*.gz", "broad/*-test.*.gz", "broad/flores-*.gz", "align-*/*.gz"):
@@ -271,7 +271,7 @@ def held_out(root: Path) -> set[str]:
 
 @dataclass
 class Cleaner:
-    """The texts of one pair of languages so far. reasons: why texts were dropped."""
+    """Cleans the texts of one language pair. reasons: counts of dropped texts by reason."""
 
     language: str
     forbidden: set[str]
@@ -309,7 +309,7 @@ def run(*command: str, folder: Path) -> None:
 
 
 def download(names: list[str], kept: Path, root: Path, copyrights: Path) -> None:
-    """Debian packages into `kept`, unpacked below `root`, their licences into `copyrights`."""
+    """Downloads Debian packages to `kept`, unpacks them below `root`, and copies their licences to `copyrights`."""
     for name in tqdm(names, desc="packages", disable=None):
         if (root / name).exists():
             continue
@@ -325,7 +325,7 @@ def download(names: list[str], kept: Path, root: Path, copyrights: Path) -> None
 
 
 def download_others(kept: Path, root: Path, languages: list[str]) -> None:
-    """The descriptions of packages in these languages, and CLDR in all."""
+    """Downloads the package descriptions in these languages, and CLDR in all languages."""
     for code in ("en", *languages):
         path = root / DESCRIPTIONS[code]
         if not path.exists():
@@ -344,7 +344,7 @@ def download_others(kept: Path, root: Path, languages: list[str]) -> None:
 
 
 def write_links(root: Path, pair: str, found: dict[str, list[Pair]]) -> None:
-    """All sources of a pair are aligned together: the more there are the better are the links."""
+    """Aligns all sources of a pair together, because more text gives better links."""
     lines = aligner.align((pair for pairs in found.values() for pair in pairs), "both", options=())
     folder = root / "links" / pair
     folder.mkdir(parents=True, exist_ok=True)
@@ -357,7 +357,7 @@ def write_links(root: Path, pair: str, found: dict[str, list[Pair]]) -> None:
 
 
 def extract(root: Path, unpacked: Path, pair: str, sources: list[Source]) -> dict[str, list[Pair]]:
-    """-> by source its pairs, written to debian/PAIR, too."""
+    """Returns the pairs by source, which are also written to debian/PAIR."""
     language = LANGUAGES[pair]
     cleaner = Cleaner(language, held_out(root))
     ours = {source.name for source in SOURCES}

@@ -1,8 +1,8 @@
 """GeoQuery's training questions with other names in them: python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv
 
-An alignment head (weights.align_head) shall learn that a name in the form comes from that name in the question,
-whatever it is called. Input: questions and forms, TAB-separated; output: the same, each up to ROUNDS times with its
-names replaced by those of other questions or of no question."""
+An alignment head (weights.align_head) should learn that a name in the logical form comes from the same name in the
+question, whatever the name is. Input: questions and forms, separated by a TAB. Output: the same format; each pair up to
+ROUNDS times, with its names replaced by names of other questions or by names that occur in none."""
 
 import random
 import re
@@ -17,12 +17,12 @@ UNSEEN = ["zurich", "oslo", "paris", "bergen", "lima", "springfield", "madrid", 
 
 
 def with_other(text: str, old: str, new: str) -> str:
-    """The word `old` of a text, wherever it stands, becomes `new`."""
+    """Replaces every occurrence of the word `old` by `new`."""
     return f" {text} ".replace(f" {old} ", f" {new} ").strip()
 
 
 def exchange(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each pair once as it is, and then with other names; without those that come twice."""
+    """Returns each pair unchanged, and then with names replaced; without duplicates."""
     rng, names, made = random.Random(SEED), sorted({name for _, form in pairs
                                                     for name in NAMED.findall(form)}) + UNSEEN, []
     for turn in range(ROUNDS):

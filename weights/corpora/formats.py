@@ -1,10 +1,10 @@
-"""Pairs of texts out of the files that Debian packages carry:
-message catalogues, dictionaries, help and manual pages, tables of names.
+"""Readers of the parallel text in Debian packages: message catalogues, dictionaries, help and manual pages, tables of
+names.
 
-Input: unpacked packages, or single files. Output of every reader: an iterator of (English, other) pairs as they stand
-there, in an order that depends on the files alone; weights/corpora/debian.py cleans them. Texts that a key identifies
-(message catalogues, ids) is paired by it; pages are paired block by block, a section at a time, where both languages
-have the same blocks.
+Input: unpacked packages, or single files. Output of every reader: an iterator of raw (English, other) pairs, in an
+order that depends on the files alone; weights/corpora/debian.py cleans them. Texts with a key (message catalogues, ids)
+are paired by the key; pages are paired block by block, one section at a time, where both languages have the same
+blocks.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from itertools import groupby
 from pathlib import Path
 
 Pair = tuple[str, str]
-Block = tuple[str, str]  # its kind (a tag or a macro), its text
+Block = tuple[str, str]  # (kind: a tag or macro, text)
 
 
 # Message catalogues
 
 def messages(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """A .mo file (GNU gettext) -> msgid and msgid_plural joined by NUL, with the context before U+0004,
+    """Reads a .mo file (GNU gettext). Yields the msgid, with msgid_plural after a NUL and the context before U+0004,
     and the translations."""
     content = path.read_bytes()
     order = "<" if content[:4] == b"\xde\x12\x04\x95" else ">"
@@ -45,8 +45,8 @@ def messages(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def catalogue(path: Path) -> Iterator[Pair]:
-    """Pairs of a message: for a plural, the singular with the first form and the plural with the last.
-    Contexts are removed, also those of Qt and of Wesnoth (`female^...`)."""
+    """Yields the pairs of each message; in plural messages the singular with the first form and the plural with the
+    last. Contexts are removed, including those of Qt and Wesnoth (`female^...`)."""
     for identity, texts in messages(path):
         english = identity.rpartition("\x04")[2].split("\0")
         if not english[0]:
@@ -68,14 +68,14 @@ VAGUE = re.compile(r"\b(sth|sb|etw|jd|jdm|jdn|jds|jmd|jmdm|jmdn|jds|so|sb's|o\.s
 
 
 def choices(text: str) -> list[str]:
-    """One sense in a line of Ding -> what its `;` part, without labels and explanations."""
+    """The alternatives between `;` in one sense of a line of Ding, without labels and explanations."""
     return [one for one in (re.sub(r"\s+", " ", re.sub(r"\([^)]*\)", " ", part)).strip()
                             for part in LABELS.sub(" ", text).split(";")) if one]
 
 
 def ding(path: Path, others: int = 2) -> Iterator[Pair]:
-    """`German; synonym {m} | inflected :: English; synonym | inflected`:
-    first with first, and up to `others` synonyms with the first of the other side."""
+    """`German; synonym {m} | inflected :: English; synonym | inflected`: pairs the first alternatives of both sides,
+    and further synonyms, up to `others` of a side, with the first of the other side."""
     for line in path.read_text(encoding="utf-8").splitlines():
         sides = [side.split("|") for side in line.split(" :: ")]
         if line.startswith("#") or len(sides) != 2 or len(sides[0]) != len(sides[1]):
@@ -88,8 +88,8 @@ def ding(path: Path, others: int = 2) -> Iterator[Pair]:
 
 
 def freedict(path: Path) -> Iterator[Pair]:
-    """The words of a dictd dictionary, `headword /sound/`, then its translations,
-    numbered by sense and separated by commas -> (headword, translation)."""
+    """Reads a dictd dictionary: `headword /sound/`, then its translations, numbered by sense and separated by commas.
+    Yields (headword, translation)."""
     head = ""
     for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
         if named := re.fullmatch(r"(\S[^/]*?) /[^/]*/(?: <[^>]*>)?", line):
@@ -108,7 +108,7 @@ UNREAD = {"script", "style", "pre", "svg", "screen", "programlisting", "code.blo
 
 
 class Blocks(HTMLParser):
-    """The blocks of a page in HTML, DocBook or Mallard: their tags and texts; ids: of those that have one."""
+    """The blocks of a page in HTML, DocBook or Mallard: tags and texts. ids: the texts of blocks with an id."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class Blocks(HTMLParser):
 
 
 def sections(blocks: list[Block]) -> list[list[Block]]:
-    """Each begins with its heading."""
+    """Splits the blocks into sections, each of which begins with its heading."""
     found: list[list[Block]] = [[]]
     for kind, text in blocks:
         if kind in HEADS:
@@ -161,8 +161,8 @@ def sections(blocks: list[Block]) -> list[list[Block]]:
 
 
 def paired(english: list[Block], other: list[Block]) -> Iterator[Pair]:
-    """Block by block, in the sections whose blocks are of the same kinds in the same order;
-    nothing where the headings are not."""
+    """Pairs the blocks of sections that have the same kinds of blocks in the same order; yields nothing if the headings
+    differ in kind or number."""
     a, b = sections(english), sections(other)
     if [part[0][0] for part in a[1:]] != [part[0][0] for part in b[1:]]:
         return
@@ -178,7 +178,7 @@ def page(path: Path) -> Blocks:
 
 def pages(english: Path, other: Path, endings: Iterable[str] = (".html", ".page", ".docbook"),
           suffix: tuple[str, str] = ("", "")) -> Iterator[Pair]:
-    """All pages that are below both folders by the same name. suffix: what stands before the ending in each:
+    """Pairs the pages with the same name below both folders. suffix: the part of each name before the ending:
     `apt.en.html`, `apt.fr.html`."""
     for path in sorted(english.rglob("*")):
         if path.suffix in endings and path.is_file() and path.name.endswith(suffix[0] + path.suffix):
@@ -189,7 +189,7 @@ def pages(english: Path, other: Path, endings: Iterable[str] = (".html", ".page"
 
 
 def pages_by_id(english: Path, other: Path) -> Iterator[Pair]:
-    """The blocks with the same id in pages that are in both folders."""
+    """Pairs the blocks with the same id in pages that both folders have."""
     for path in sorted(english.rglob("*.html")):
         twin = other / path.relative_to(english)
         if twin.is_file():
@@ -221,8 +221,7 @@ def arguments(text: str) -> list[str]:
 
 
 def manual(path: Path) -> list[Block]:
-    """A manual page in man(7) -> its blocks, by the macro that began each;
-    examples as they are to be typed are left out."""
+    """Returns the blocks of a man(7) page, by the macro that began each; literal examples are left out."""
     found: list[Block] = []
     kind, parts, shown, tag = "PP", [], True, False
 
@@ -266,8 +265,8 @@ def manual(path: Path) -> list[Block]:
 
 
 def manuals(english: list[Path], other: list[Path]) -> Iterator[Pair]:
-    """Pages by the same name and section, in the roots of two languages (`.../man`, `.../man/fr`).
-    A translation names its translators at its end."""
+    """Pairs pages with the same name and section below the roots of two languages (`.../man`, `.../man/fr`). The list
+    of translators at the end of a translation is left out."""
     pages = {f"{path.parent.name}/{path.name}": path for root in english for path in sorted(root.glob("man*/*.gz"))
              if path.is_file()}
     for root in other:
@@ -282,7 +281,7 @@ def manuals(english: list[Path], other: list[Path]) -> Iterator[Pair]:
 # Descriptions of packages
 
 def descriptions(path: Path) -> dict[str, list[str]]:
-    """A Translation file of a Debian archive -> by the MD5 sum of the English description its paragraphs,
+    """Reads a Translation file of a Debian archive. Returns the paragraphs by the MD5 sum of the English description,
     the short description first."""
     found: dict[str, list[str]] = {}
     with (lzma if path.suffix == ".xz" else bz2).open(path, "rt", encoding="utf-8") as lines:
@@ -335,8 +334,8 @@ CLDR_LEFT_OUT = re.compile(r"short|narrow|abbreviated|alt|Formats|Skeletons|dayP
 
 
 def cldr(root: Path, language: str) -> Iterator[Pair]:
-    """The names of languages, countries, scripts, days, months and emoji, times such as "tomorrow", and units,
-    `{0}` being the number. root: the unpacked npm packages, one folder each."""
+    """Yields the names of languages, countries, scripts, days, months and emoji, times such as "tomorrow", and units,
+    with `{0}` for the number. root: the folder of the unpacked npm packages."""
     for package, names in CLDR_FILES.items():
         for name in names:
             english, other = (

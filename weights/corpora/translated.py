@@ -1,12 +1,12 @@
 """Back-translated training text: python3 -m weights.corpora.translated MODEL_FOLDER --data CORPORA --pair en-de
 [--alignd build/alignd]
 
-Input: a model from English into the pair's other language, and the corpora of the other pairs, whose English sides this
-pair has not. Output in CORPORA: translated/PAIR/back-translated.tsv.gz, English TAB the model's greedy translation, and
-an empty line of links for each. Only models into English learn from it (Sennrich et al. 2016): what they have to write
-was written by people. weights/corpora/sources.tsv gives it the weight 0, and the recipes of these models another.
+Input: a model from English into the pair's other language, and the corpora of the other pairs, whose English sentences
+this pair lacks. Output in CORPORA: translated/PAIR/back-translated.tsv.gz, English TAB the model's greedy translation,
+and an empty line of links for each. Only models into English are trained on it (Sennrich et al. 2016), so that their
+targets are written by people. Its weight in weights/corpora/sources.tsv is 0; the recipes of these models set another.
 
-Sentences of 4 to 45 words are taken, none that this pair has, and none of a validation or test set.
+It takes sentences of 4 to 45 words, except those that this pair already has and those of validation or test sets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import debian
 
 NAME = "back-translated"
 SHORTEST, LONGEST = 4, 45  # words
-# By pair: the pair that the English sides are of, and at most how many of each source.
+# By pair: the pair whose English sides are translated, and the maximum number of sentences of each source.
 TAKEN = {
     "en-de": ("en-fr", {"tatoeba": 90_000, "cds-blog": 10_000, "canada-web": 10_000, "canada-services": 10_000,
                         "httpd-docs": 5_000, "react-docs": 5_000,
@@ -32,7 +32,7 @@ TAKEN = {
 
 
 def english(root: Path, pair: str) -> list[str]:
-    """What is to be translated."""
+    """The sentences to translate."""
     other, taken = TAKEN[pair]
     known = debian.held_out(root)
     for source in mixture.table(pair):

@@ -1,6 +1,6 @@
 """The model card: what a model folder is, from its own files and one evaluation.
 
-Input: the folder, the scores and the command that made them. Output: README.md in the folder.
+Input: the folder, the scores, and the command that computed them. Output: README.md in the folder.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ The {sentences:,} {test_set}
 
 @dataclass(frozen=True)
 class About:
-    """Sentences that describe a model by its corpus. purpose may name {source} and {target}, test_set {case}."""
+    """Sentences that describe a model by its corpus. Placeholders: {source} and {target} in purpose, {case} in
+    test_set."""
 
     purpose: str
     test_set: str
@@ -139,7 +140,7 @@ def _output(output: dict) -> str:
 
 
 def _decoder(decoder: dict) -> tuple[str, str]:
-    """-> the decoder, what the output layer reads."""
+    """Returns the descriptions of the decoder, and of the output layer's input."""
     if decoder["style"] == "transformer":
         return _blocks(decoder), f"the top layer ({decoder['hidden']})"
     feeding = ", input feeding" if decoder["input_feeding"] else ""
@@ -169,7 +170,7 @@ def describe(config: dict) -> dict[str, str]:
 
 
 def _corpus(recipe: Path) -> str:
-    """The name of what it was trained on; Tatoeba's pairs where nothing else is said."""
+    """The name of the training corpus; Tatoeba's pairs if the recipe names none."""
     return json.loads(recipe.read_text(encoding="utf-8"))["training"].get("corpus", "tsv") if recipe.exists() else "tsv"
 
 
@@ -194,8 +195,8 @@ def _table(scores: list[tuple[str, str, dict[str, float]]]) -> str:
 
 def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command: str, sentences: int,
           flip: bool) -> None:
-    """scores: (computed by, search, figures) in the order of the table; flip:
-    whether it was trained from second column to first."""
+    """scores: (engine, search, figures) in the order of the table. flip: whether the model was trained from the second
+    column to the first."""
     config = validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)

@@ -1,4 +1,4 @@
-"""alignd as Python's programs here ask it: a daemon that is started for them, and requests over HTTP. No PyTorch."""
+"""alignd's client for the Python programs here: starts a daemon and sends requests over HTTP. Does not need PyTorch."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ PATIENCE_S = 30
 
 @dataclass
 class Output:
-    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not
-    known)."""
+    """One translation: its text, its pieces, and the margin of the search's closest choice (infinite if unknown)."""
 
     text: str
     pieces: list[str]
@@ -37,7 +36,7 @@ def chunks(items: list, size: int) -> Iterator[list]:
 
 
 class Daemon:
-    """Translates over HTTP, several requests at once."""
+    """Translates over HTTP with concurrent requests."""
 
     name = "daemon"
 
@@ -73,7 +72,7 @@ class Variant:
 
 
 def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
-    """The address that the daemon listens on, once it is ready."""
+    """Waits until the daemon is ready; returns its address."""
     begin = time.monotonic()
     while "event=ready" not in (text := log.read_text()):
         if process.poll() is not None or time.monotonic() - begin > PATIENCE_S:
@@ -84,8 +83,8 @@ def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
 
 @contextmanager
 def daemon(alignd: Path, folder: Path, variant: Variant, compute: str = "float32") -> Iterator[str]:
-    """A daemon that serves the model; gives its URL. compute: unless the variant's flags say it;
-    what is compared with PyTorch needs float32."""
+    """Runs a daemon that serves the model; yields its URL. compute: the compute type unless the variant's flags set
+    one. Comparisons with PyTorch need float32."""
     flags = variant.flags if "--compute" in variant.flags else ["--compute", compute, *variant.flags]
     command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *flags]
     with tempfile.TemporaryDirectory() as work:

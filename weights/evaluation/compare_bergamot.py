@@ -1,15 +1,15 @@
 """alignd's int8 against Bergamot's: python3 -m weights.evaluation.compare_bergamot --data DIR [--alignd build/alignd]
 
-Input: DIR with one folder a model: model.npz, model.intgemm8.bin and model.intgemm.alphas.bin with their vocabularies
-and lex.50.50.s2t.bin, input.txt, and in out/ what Bergamot's fork of Marian printed greedily,
-bergamot.PRECISION[.shortlist].soft.p9.nbest.gz. Each is converted, served with --compute int8 (float32 for the float
-model), and asked for the same. Output: a table, one row a list: sentences; how many differ in a word; the largest
-margin, by which alignd prefers the word that it chose to Bergamot's where they part; how many part at a word that is
-not among alignd's likeliest; of the others the median and the largest difference of a word score; BLEU of both. The
-exit status is 1 where a row that should be the same is not: float32, and int8 with activation scales, of which int8
-rounds activations: where the last bit of a float32 decides which way, both programs are right, so that a sentence may
-differ where the two best words are near (MARGIN, and MEDIAN of the word scores). Without activation scales the two
-differ by design: alignd gives each vector a scale of its own, Bergamot one to all of a batch.
+Input: DIR with one folder per model: model.npz, model.intgemm8.bin and model.intgemm.alphas.bin with their vocabularies
+and lex.50.50.s2t.bin, input.txt, and in out/ the greedy output of Bergamot's fork of Marian,
+bergamot.PRECISION[.shortlist].soft.p9.nbest.gz. Each file is imported, served with --compute int8 (float32 for the
+float model), and queried with the same input. Output: a table with one row per list: sentences; how many differ in a
+word; the largest margin by which alignd prefers its own word to Bergamot's at the first difference; how often
+Bergamot's word is not among alignd's likeliest there; for the other sentences the median and the largest difference of
+a word score; BLEU of both. The exit status is 1 if a row that should agree does not: float32, and int8 with activation
+scales. int8 rounds activations, and the last bit of a float32 can decide the direction; both programs are then right,
+so a sentence may differ if its two best words are close (MARGIN, and MEDIAN of the word scores). Without activation
+scales the two differ by design: alignd gives each vector its own scale, Bergamot one scale to the whole batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ MARGIN, MEDIAN = 0.2, 1e-5
 
 
 class Precision(NamedTuple):
-    """Bergamot's name, the file that it loads, and alignd's compute type; same: both compute the same."""
+    """Bergamot's name of the precision, the file that it loads, and alignd's compute type. same: both do the same
+    arithmetic."""
 
     name: str
     model: str
@@ -45,7 +46,8 @@ PRECISIONS = (Precision("float32", "model.npz", "float32", True),
 
 
 def margin(answer: dict, theirs: list[str]) -> float:
-    """Where the words part: how much likelier alignd finds its own. Infinite: their word is not among the likeliest."""
+    """How much likelier alignd finds its own word at the first difference; infinite if their word is not among its
+    likeliest."""
     ours = answer["tokens"]
     place = next(i for i, pair in enumerate(zip([*ours, ""], [*theirs, ""])) if pair[0] != pair[1])
     found = {item["token"]: item["log_prob"] for item in answer["top_k"][place]}
@@ -53,7 +55,7 @@ def margin(answer: dict, theirs: list[str]) -> float:
 
 
 def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
-    """Prints a row. -> whether it is within the bounds, if there are any."""
+    """Prints a row. Returns whether it is within the bounds; True if it has none."""
     theirs = n_best(lines_of(folder / "out", f"bergamot.{name}.soft.p9.nbest"))
     options = {"model": client.model, "strategy": "greedy", "length_penalty": 0, "split_sentences": False,
                "replace_unknowns": False, "include": ["tokens", "log_probs", "top_k", "eos"]}
@@ -79,7 +81,7 @@ def check(client: Daemon, folder: Path, name: str, same: bool) -> bool:
 
 
 def compare(alignd: Path, folder: Path, precision: Precision, work: Path) -> bool:
-    """Runs with and without the shortlist."""
+    """Compares with and without the shortlist."""
     out, holds = work / f"{folder.name}-{precision.name}", True
     subprocess.run([alignd, "import", folder / precision.model, "--max-target-ratio", "3", "--into", work, "--name",
                     out.name], check=True, stdout=subprocess.DEVNULL)

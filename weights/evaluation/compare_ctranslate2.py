@@ -1,16 +1,16 @@
 """alignd against CTranslate2: python3 -m weights.evaluation.compare_ctranslate2 --data DIR [--alignd build/alignd]
 
-Input: DIR with one folder a model: float32/ and int8/ as CTranslate2's converters write them, SentencePiece files,
-source.txt (or input.pieces.txt, also of the folder of this name in DIR/../marian-transformer) with tokens, where a
-model needs it prefix.txt with the tokens that begin each target, and out/ with what CTranslate2 printed: lines `score
+Input: DIR with one folder per model: float32/ and int8/ as written by CTranslate2's converters, SentencePiece files,
+source.txt (or input.pieces.txt, also from the folder of the same name in DIR/../marian-transformer) with tokens, for
+models that need it prefix.txt with the tokens that begin each target, and out/ with CTranslate2's output: lines `score
 ||| tokens` (TYPE.greedy.txt, TYPE.beam4.lp0.2.txt, TYPE.beam5.nbest5.txt, ...), and for given targets `score ||| tokens
-||| log-probability of each` (TYPE.score.txt). Each is imported, served and asked for the same over HTTP.
-Output: a table, one row a list: how many hypotheses, how many differ in a word, the largest difference of a score and
-of a token's log-probability. Of int8, where the arithmetic is each program's own, every hypothesis that differs is
-listed with its margins: by how much alignd prefers its own token where the two part, and how far the two hypotheses'
-log-probabilities are apart, by token. The exit status is 1 where float32 differs in a word or by more than its bound,
-and where hypotheses of int8 are further apart than a near-tie. Targets whose text SentencePiece cuts into other tokens
-are counted and left out. Without the data it says so, and does nothing.
+||| log-probability of each` (TYPE.score.txt). Each model is imported, served and queried with the same input over HTTP.
+Output: a table with one row per list: the number of hypotheses, how many differ in a word, and the largest difference
+of a score and of a token's log-probability. In int8 each program has its own arithmetic, so every hypothesis that
+differs is listed with its margins: by how much alignd prefers its own token at the first difference, and the difference
+of both hypotheses' log-probabilities per token. The exit status is 1 if float32 differs in a word or by more than its
+bound, or if hypotheses in int8 differ by more than a near-tie. Targets whose text SentencePiece tokenises differently
+are counted and left out. Without the data it says so and does nothing.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from .client import Daemon, Variant, chunks, daemon
 
 SPACE = "\u2581"
 SCORE_BOUND = 1e-3
-# Of the mean log-probabilities of two hypotheses, in int8: a beam may have dropped one of them at a tie long before.
+# Bound in int8 on the difference of two hypotheses' mean log-probabilities: a beam may have dropped one of them much
+# earlier, at a tie.
 NEAR_TIE = 0.15
 TEXTS_AT_ONCE = 20
-LONGEST = 29  # tokens without the language's, of models of many languages
+LONGEST = 29  # tokens without the language token, for models of many languages
 COMPUTES = ("float32", "int8")
 GREEDY = {"strategy": "greedy", "length_penalty": 1}
 
 
 class List(NamedTuple):
-    """One file of out/, without its type; the request; how many hypotheses a sentence has there."""
+    """One file of out/: its name without the type, the request, and the number of hypotheses per sentence."""
 
     file: str
     request: dict
@@ -54,7 +55,7 @@ LISTS = (
 
 
 class Printed(NamedTuple):
-    """What CTranslate2 printed of one hypothesis."""
+    """One hypothesis in CTranslate2's output."""
 
     score: float
     tokens: list[str]
@@ -63,7 +64,7 @@ class Printed(NamedTuple):
 
 @dataclass
 class Row:
-    """What one comparison found."""
+    """The result of one comparison."""
 
     name: str
     count: int = 0
@@ -71,7 +72,7 @@ class Row:
     worst_score: float = 0
     worst_token: float = 0
     margins: list[float] = field(default_factory=list)
-    cut: int = 0  # targets that are cut otherwise
+    cut: int = 0  # targets that are tokenised differently
 
     def measure(self, ours: float, theirs: float) -> None:
         self.worst_score = max(self.worst_score, abs(ours - theirs))
@@ -88,7 +89,7 @@ class Row:
 # ---- CTranslate2's files ----
 
 def lines_of(path: Path) -> list[str]:
-    """Of the file or its .gz."""
+    """The lines of the file or of its .gz."""
     text = (path.read_text(encoding="utf-8") if path.exists()
             else gzip.decompress(path.with_name(path.name + ".gz").read_bytes()).decode())
     return text.removesuffix("\n").split("\n")
@@ -108,12 +109,12 @@ def printed(path: Path) -> list[Printed]:
 
 
 def text_of(tokens: list[str]) -> str:
-    """The text that is cut into these tokens."""
+    """Joins the tokens of a text."""
     return "".join(tokens).replace(SPACE, " ").strip(" ")
 
 
 def source_lines(folder: Path) -> list[list[str]]:
-    """The tokens of each line, of a model of many languages those of the language, the text, and </s>."""
+    """The tokens of each line; for models of many languages the language token, the text, and </s>."""
     places = (folder / "source.txt", folder / "input.pieces.txt",
               folder.parent.parent / "marian-transformer" / folder.name / "input.pieces.txt")
     return [line.split() for line in lines_of(next(place for place in places if has(place)))]
@@ -121,7 +122,7 @@ def source_lines(folder: Path) -> list[list[str]]:
 
 @dataclass
 class Source:
-    """Texts, and of a model of many languages each one's, and that of its translation."""
+    """Texts, and for models of many languages the (source, target) language of each."""
 
     texts: list[str]
     languages: list[tuple[str, str]] | None
@@ -142,7 +143,7 @@ class Source:
 # ---- alignd's answers ----
 
 def ask(client: Daemon, path: str, source: Source, options: dict, targets: list[str] | None = None) -> Iterator[dict]:
-    """The one sentence of each text."""
+    """Yields the only sentence of each text."""
     texts = source.texts
     if source.languages and len(texts) > 1:
         for i in range(len(texts)):
@@ -165,8 +166,8 @@ def own_tokens(answer: dict) -> list[str]:
 
 
 def parting(client: Daemon, source: Source, ours: list[str], theirs: list[str]) -> float:
-    """How much alignd prefers its own token to CTranslate2's where the two part;
-    infinite where that cannot be asked."""
+    """By how much alignd prefers its own token to CTranslate2's at the first difference; infinite if a text is
+    tokenised differently."""
     first = next((i for i, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
     scored = [next(ask(client, "/attention", source, {}, [text_of(tokens)])) for tokens in (ours, theirs)]
     if any(own_tokens(answer) != tokens for answer, tokens in zip(scored, (ours, theirs))):
@@ -178,7 +179,7 @@ def check_list(client: Daemon, compute: str, folder: Path, item: List, source: S
     row, theirs = Row(f"{compute}.{item.file}"), printed(folder / "out" / f"{compute}.{item.file}")
     if source.languages:
         theirs = [other._replace(tokens=other.tokens[1:]) for other in theirs]
-    begin = 1 if source.languages else 0  # the language's token counts in the length
+    begin = 1 if source.languages else 0  # the length includes the language token
     for i, answer in enumerate(ask(client, "/translate", source, dict(item.request))):
         group = theirs[i * item.hypotheses:][:item.hypotheses]
         for ours, other in zip(answer.get("hypotheses", [answer]), group, strict=True):
@@ -197,7 +198,7 @@ def check_list(client: Daemon, compute: str, folder: Path, item: List, source: S
 
 def check_forced(client: Daemon, compute: str, folder: Path, source: Source) -> Row:
     row, theirs = Row(f"{compute}.score.txt"), printed(folder / "out" / f"{compute}.score.txt")
-    if source.languages:  # CTranslate2 scores the language's token, too
+    if source.languages:  # CTranslate2 also scores the language token
         theirs = [Printed(sum(other.log_probs[1:]) / len(other.log_probs), other.tokens[1:], other.log_probs[1:])
                   for other in theirs]
     targets = [[token for token in other.tokens if token != "</s>"] for other in theirs]

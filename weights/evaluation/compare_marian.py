@@ -1,13 +1,13 @@
 """alignd against Marian: python3 -m weights.evaluation.compare_marian --data DIR [--alignd build/alignd] [--compute
 int8] [--beside weights/en-fr]
 
-Input: DIR with one folder a model: model.npz with its vocabularies (as `alignd import` finds them), input.txt,
-reference.txt, edge.input.txt, and out/ with what Marian printed of them (n-best lists with word scores and soft
-attention, hard alignments, forced scores), or some of it. Each is imported, served by one daemon beside --beside, and
-asked for the same over HTTP; texts also come from `alignd translate`. Output: a table, one row a list: how many
-hypotheses, how many differ in a word, the largest difference of a word score, of a sentence score, of an attention
-weight. With --compute also the BLEU of that arithmetic beside float32's. The exit status is 1 where a word differs or a
-bound is passed.
+Input: DIR with one folder per model: model.npz with its vocabularies (as `alignd import` finds them), input.txt,
+reference.txt, edge.input.txt, and out/ with some or all of Marian's output for them (n-best lists with word scores and
+soft attention, hard alignments, forced scores). Each model is imported, served by one daemon beside --beside, and
+queried with the same input over HTTP; texts are also translated by `alignd translate`. Output: a table with one row per
+list: the number of hypotheses, how many differ in a word, and the largest difference of a word score, a sentence score
+and an attention weight. With --compute also the BLEU of that compute type and of float32. The exit status is 1 if a
+word differs or a bound is exceeded.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ BOUNDS = {"word score": 1e-4, "sentence score": 1e-3, "attention": 1e-5}
 BLEU_BOUND = 0.5
 TEXTS_AT_ONCE = 20
 GREEDY = {"strategy": "greedy", "length_penalty": 0}
-HUGGINGFACE = "huggingface"  # a folder in a model's, of the same model
+HUGGINGFACE = "huggingface"  # subfolder with the same model in Hugging Face's format
 SPACE = "\u2581"
 BEAM = {"strategy": "beam", "beam_size": 5, "n_best": 5, "length_penalty": 0}
-# Marian read the texts, and the pieces, as they are: without preparation. The models that a folder is converted to, by
-# what is added to its name.
+# The variants of each imported model: suffix of the name -> flags of `alignd import`.
 VARIANTS = {"": [], "-unknowns": ["--allow-unknowns"], "-short": ["--max-target-ratio", "0.5"]}
-# The longest line that is allowed.
+# Marian read texts and pieces without preparation. 1000 is the largest limit.
 AS_THEY_ARE = ["--no-shortlist", "--preparation", "none", "--max-source-tokens", "1000"]
 
 
 class List(NamedTuple):
-    """One file of out/: the input, the variant of the model, the request.
-    Its text is plain or, in .p9 files, tokens."""
+    """One file of out/: its name, the request, the model's variant, and the input. Its text is plain, or tokens in .p9
+    files."""
 
     file: str
     request: dict
@@ -66,7 +65,7 @@ LISTS = (
 
 @dataclass
 class Hypothesis:
-    """One of either side; what is not known is None. text: plain, or tokens with a space between them."""
+    """A hypothesis of either program; unknown fields are None. text: plain, or tokens separated by spaces."""
 
     text: str
     log_prob: float | None = None
@@ -142,7 +141,7 @@ def _fields(fields: list[str]) -> dict:
 
 
 def n_best(lines: list[str]) -> dict[int, list[Hypothesis]]:
-    """By the number of the sentence."""
+    """Returns the hypotheses by sentence number."""
     found: dict[int, list[Hypothesis]] = {}
     for line in lines:
         number, text, *fields, score = line.split("|||")
@@ -155,12 +154,12 @@ def has(folder: Path, name: str) -> bool:
 
 
 def only_pieces(folder: Path) -> bool:
-    """Another program cut the text for Marian: all that it printed are pieces."""
+    """Whether the text was tokenised before Marian, so that all of its output is pieces."""
     return (folder / "vocab.yml").exists()
 
 
 def plain_text(folder: Path, line: str) -> str:
-    """The program's output, as text."""
+    """Converts a line of Marian's output to plain text."""
     return "".join(line.split()).replace(SPACE, " ").lstrip() if only_pieces(folder) else line
 
 
@@ -169,12 +168,12 @@ def plain_text(folder: Path, line: str) -> str:
 def _ours(answer: dict, pieces: bool) -> Hypothesis:
     ended = answer["finish_reason"] == "eos"
     tokens = answer["tokens"][:-1] if ended else answer["tokens"]
-    text = " ".join(tokens) if pieces else answer["text"].strip()  # as n_best strips Marian's
+    text = " ".join(tokens) if pieces else answer["text"].strip()  # n_best strips Marian's text, too
     return Hypothesis(text, answer["log_prob"], answer["score"], answer["log_probs"], answer["attention"])
 
 
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
-    """The one sentence of each text; {} for a blank one."""
+    """Yields the only sentence of each text; {} for a blank text."""
     common = {"model": client.model, "split_sentences": False,
               "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9, "verbatim": True}
     targets = options.pop("translation", None)
@@ -189,7 +188,7 @@ def check_list(client: Daemon, folder: Path, item: List) -> Row:
     row, theirs = Row(item.file), n_best(lines_of(folder / "out", item.file))
     texts = lines_of(folder, item.source)[:len(theirs)]
     for i, answer in enumerate(ask(client, "/translate", texts, dict(item.request))):
-        if not answer:  # Marian prints an empty line as many times as it has places
+        if not answer:  # Marian prints one line per beam entry
             row.count += len(theirs[i])
             row.differ += sum(bool(hypothesis.text) for hypothesis in theirs[i])
             continue
@@ -202,8 +201,8 @@ def check_list(client: Daemon, folder: Path, item: List) -> Row:
 
 
 def check_hard(client: Daemon, folder: Path) -> Row:
-    """The largest weight of each row; and `alignment`, which leaves out both sides' </s>:
-    where a row gives it less than half, the largest of the others."""
+    """Compares the largest weight of each row; and `alignment`, which omits </s> of both sides and links a target token
+    to the best source token if </s> has less than half of the weight."""
     row = Row("greedy.hard.txt")
     answers = ask(client, "/translate", lines_of(folder, "input.txt"), dict(GREEDY))
     for line, answer in zip(lines_of(folder / "out", row.name), answers, strict=True):
@@ -240,7 +239,7 @@ STRATEGIES = {"greedy.txt": ["--strategy", "greedy"], "beam5.txt": []}
 
 
 def check_texts(alignd: Path, model: Path, folder: Path, compute: str = "float32") -> Iterator[tuple[Row, float]]:
-    """The output of `alignd translate`, and its BLEU."""
+    """Yields the comparison of `alignd translate`'s output, and its BLEU."""
     references = lines_of(folder, "reference.txt")
     for name, strategy in STRATEGIES.items():
         if not has(folder / "out", name):
@@ -260,7 +259,7 @@ def import_model(alignd: Path, path: Path, out: Path, name: str, flags: list[str
 
 
 def convert(alignd: Path, folder: Path, out: Path) -> None:
-    """Every variant, as OUT/NAME and so on."""
+    """Imports every variant to OUT/NAME-VARIANT."""
     for suffix, flags in VARIANTS.items():
         import_model(alignd, folder / "model.npz", out, folder.name + suffix, [*AS_THEY_ARE, *flags])
     if (folder / HUGGINGFACE).exists():
@@ -288,7 +287,7 @@ def compare(alignd: Path, url: str, folder: Path, models: Path) -> Iterator[Row]
 
 
 def check_beside(url: str, model: str) -> None:
-    """A model that was there before still answers."""
+    """Checks that the model that was loaded before still answers."""
     reply = Daemon(url, model).request("/translate", {"model": model, "text": "Where is the train station?"})
     print(f"beside them, {model}: {reply['translations'][0]['text']}")
 

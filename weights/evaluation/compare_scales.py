@@ -1,12 +1,12 @@
 """int8 without stored activation scales: alignd's scale for each row against Marian's for each batch:
 python3 -m weights.evaluation.compare_scales --data DIR
 
-Input: DIR with student-ssru, a model of Marian's type transformer with an SSRU decoder and norms after its blocks, as
-weights.compare_marian reads it: model.intgemm8.bin, joint.spm, input.ids.txt, reference.pieces.txt. It is imported by
-alignd, which keeps the whole numbers. Its arithmetic is done here in NumPy along the reference's words (teacher
-forcing), its products with weights in whole numbers: the inputs are rounded with 127 over the largest of the row, or of
-all rows that enter the product together, in batches of so many sentences. Output: a table; how far the words'
-log-probabilities are from those without rounding of inputs, and how often another word is the likeliest.
+Input: DIR with student-ssru, a Marian transformer with an SSRU decoder and post-norm blocks, in the layout that
+weights.compare_marian reads: model.intgemm8.bin, joint.spm, input.ids.txt, reference.pieces.txt. alignd imports it and
+keeps the integer weights. NumPy computes the model along the reference's words (teacher forcing), with integer
+products: the inputs are scaled by 127 over the maximum of the row, or of all rows of the product in batches of several
+sizes, and rounded. Output: a table with the difference of the words' log-probabilities from those without rounding of
+inputs, and how often the likeliest word changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SENTENCES = 192
 
 
 class Rounding(NamedTuple):
-    """How inputs of products are rounded: not at all, by row, or by batch."""
+    """How the inputs of products are rounded: kind "none", "row" or "batch"."""
 
     name: str
     kind: str
@@ -38,7 +38,7 @@ class Rounding(NamedTuple):
 
 
 class Student:
-    """The model. Matrices are whole numbers [out, in] with one scale."""
+    """The model. Matrices [out, in] are integers with one scale each."""
 
     def __init__(self, folder: Path, heads: int) -> None:
         stored, _ = safetensors.read(folder / "model.safetensors")
@@ -52,7 +52,7 @@ class Student:
                        for side in ("encoder", "decoder")]
 
     def product(self, x: ndarray, name: str, rounding: Rounding, bias: str | None = None) -> ndarray:
-        """x [rows, in]; bias: its name; without it, the weight's own, if it has one."""
+        """x [rows, in]. bias: the name of the bias; by default the weight's own, if any."""
         weight = name if name in self.matrices else f"{name}.weight"
         bias = bias or f"{name}.bias"
         whole, scale = self.matrices[weight]
@@ -101,7 +101,7 @@ class Student:
         return numpy.split(x, cuts)
 
     def decode(self, memories: list[ndarray], targets: list[list[int]], rounding: Rounding) -> list[ndarray]:
-        """-> of each step of each sentence the log-probabilities [V]"""
+        """Returns for each sentence the log-probabilities [steps, V]."""
         layers = range(self.depths[1])
         cuts = numpy.cumsum([len(memory) for memory in memories])[:-1]
         seen = {i: [numpy.split(part, cuts)

@@ -1,11 +1,11 @@
 """What faster arithmetic costs: python3 -m weights.evaluation.compute MODEL_FOLDER --data DIR [--flip] [--alignd
 build/alignd]
 
-Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each way to compute (--compute
-float32, bfloat16, int8; with the shortlist too, where the folder has one) and prints for greedy and beam search BLEU
-and chrF, the share of sentences whose tokens differ from float32's, and how far the attention is from float32's: the
-mean and the largest absolute difference over all weights, both aligning float32's greedy translation, so that the
-matrices have the same shape.
+Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each compute type (--compute
+float32, bfloat16, int8; also with the shortlist if the folder has one). Prints for greedy and beam search BLEU and
+chrF, the share of sentences whose tokens differ from float32's, and the difference of the attention from float32's: the
+mean and the largest absolute difference over all weights, both with float32's greedy translation as the target, so that
+the matrices have the same shape.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .client import BATCH, Daemon, Variant, chunks, daemon
 from .evaluate import Result, add_arguments, differences, run
 
 def variants(folder: Path) -> list[Variant]:
-    """float32 first: the others are compared with it."""
+    """The variants to compare; float32 comes first, as the reference."""
     found = [Variant(compute, ["--compute", compute]) for compute in ("float32", "bfloat16", "int8")]
     if (folder / "shortlist.safetensors").exists():
         found += [Variant(f"{v.name}, shortlist", [*v.flags, "--shortlist"]) for v in (found[0], found[2])]
@@ -29,7 +29,7 @@ def variants(folder: Path) -> list[Variant]:
 
 
 def attention(url: str, model: str, sources: list[str], targets: list[str]) -> list[np.ndarray]:
-    """One matrix [target tokens, source tokens] a pair."""
+    """Returns one matrix [target tokens, source tokens] per pair."""
     matrices = []
     client = Daemon(url, model)
     for texts, wanted in zip(chunks(sources, BATCH), chunks(targets, BATCH), strict=True):

@@ -1,12 +1,12 @@
 """How often detected languages are right, and what their confidence is made of:
 python3 -m weights.evaluation.detection --data CORPORA [--fit]
 
-Input: Tatoeba's held-out sentences and Multi30k's in CORPORA; the translations of programs' messages that this machine
-has (/usr/share/locale, from Debian's packages) in 24 languages; build/tests/bench/detection (make
-build/tests/bench/detection). Detection is asked about English, French and German. In each band of lengths, texts in
-these three count for seven tenths together and those in other languages for three. Output: a table in Markdown of how
-often guesses of each confidence are right; with --fit the weights for server/api/languages.cc, fitted to one half of
-the texts, before it, of which the table is then about the other half.
+Input: held-out sentences of Tatoeba and Multi30k in CORPORA; the message catalogues installed on this machine
+(/usr/share/locale, from Debian's packages) in 24 languages; build/tests/bench/detection (make
+build/tests/bench/detection). The candidates of the detection are English, French and German. In each length band, texts
+in these three have seven tenths of the total weight, and those in other languages three tenths. Output: a table in
+Markdown with the share of right guesses at each confidence. With --fit it first fits the weights for
+server/api/languages.cc to one half of the texts and prints them; the table is then about the other half.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def messages(locale: str, original: bool = False) -> set[str]:
     """The messages of all programs in this locale, or their English sources, without markup and codes."""
     found = set()
     for path in Path(f"/usr/share/locale/{locale}/LC_MESSAGES").glob("*.mo"):
-        if "iso_" in path.name or "xkeyboard" in path.name:  # names of countries and keyboards
+        if "iso_" in path.name or "xkeyboard" in path.name:  # names of countries and keyboards, which are not prose
             continue
         try:
             with path.open("rb") as file:
                 catalog = gettext.GNUTranslations(file)._catalog
-        # Some headers have no plural rule where gettext expects one.
+        # gettext fails on some headers that lack a plural rule.
         except (IndexError, UnicodeDecodeError, ValueError):
             continue
         for key, value in catalog.items():
@@ -75,7 +75,7 @@ def messages(locale: str, original: bool = False) -> set[str]:
 
 
 def with_names(texts: list[str], draw: random.Random) -> list[str]:
-    """Sentences with names of other languages in them."""
+    """Replaces names in the sentences by names of other languages; returns at most 150 changed sentences."""
     changed = [re.sub(r"\b(Tom|Mary|Boston)\b", lambda found: draw.choice(NAMES[found[1]]), text) for text in texts]
     return [new for new, old in zip(changed, texts) if new != old][:150]
 
@@ -119,7 +119,7 @@ def guess(texts: list[Text], program: Path) -> list[Guess]:
 
 
 def solve(matrix: list[list[float]], vector: list[float]) -> list[float]:
-    """Gauss-Jordan with pivots."""
+    """Solves the linear system by Gauss-Jordan elimination with partial pivoting."""
     rows, count = [[*row, value] for row, value in zip(matrix, vector)], len(vector)
     for i in range(count):
         best = max(range(i, count), key=lambda r: abs(rows[r][i]))
@@ -155,7 +155,7 @@ def fit(guesses: list[Guess]) -> list[float]:
 
 
 def table(guesses: list[Guess]) -> list[str]:
-    """Percent right, by confidence and letters."""
+    """Percentage of right guesses by confidence and number of letters."""
     spans = [f"{low} to {high - 1}" for low, high in zip(BANDS, BANDS[1:-1])] + [f"{BANDS[-2]} and more"]
     lines = ["| confidence | " + " | ".join(f"{span} letters" for span in spans) + " |",
              "|" + "---|" * (len(spans) + 1)]

@@ -38,8 +38,8 @@ CORPORA = {"tatoeba": "tatoeba-{pair}/test.tsv.gz", "flores": "broad/flores-dev.
            "news": "broad/newstest-valid.{pair}.tsv.gz", "broad": "broad/broad-valid.{pair}.tsv.gz"}
 
 
-FEW_WORDS = 8  # DOUBT_FEW_WORDS in model/rendering.c
-SHARE = 0.39  # of the calibration's sentences; of others it may be some hundredths more
+FEW_WORDS = 8  # equals DOUBT_FEW_WORDS in model/rendering.c
+SHARE = 0.39  # share of marked sentences in the calibration set; in other texts it may be a few hundredths higher
 
 
 def digest(text: str) -> str:
@@ -55,8 +55,8 @@ def sources(model: Path, data: Path, corpus: str) -> list[str]:
 
 
 def estimated(client: Daemon, texts: list[str], splits: bool = False) -> list[tuple[str, float | None]]:
-    """The translation of each text, and its estimate if it is marked. splits:
-    texts that are longer than the model reads at once are split."""
+    """Returns the translation of each text, and its estimate if the reply has the warning `doubtful`. splits: split
+    texts that are longer than the model's limit."""
     found = []
     for chunk in chunks(texts, 16):
         for one in client.request("/translate",
@@ -68,7 +68,7 @@ def estimated(client: Daemon, texts: list[str], splits: bool = False) -> list[tu
 
 
 def translated(client: Daemon, texts: list[str]) -> list[tuple[str, bool]]:
-    """The translation of each text, and whether it is marked."""
+    """Returns the translation of each text, and whether it is marked."""
     return [(text, estimate is not None) for text, estimate in estimated(client, texts)]
 
 
@@ -80,8 +80,8 @@ def put_limit(model: Path, limit: float) -> None:
 
 
 def limit_of(estimates: list[float | None], few: list[bool], share: float) -> float:
-    """The limit below which share of the translations are marked. few:
-    those of few words, which are marked whatever it is if they have an estimate."""
+    """The limit that marks this share of the translations. few: whether a translation has few words; such translations
+    with an estimate are marked regardless of the limit."""
     others = sorted(math.log(max(estimate, 1e-20)) for estimate, short in zip(estimates, few, strict=True)
                     if estimate is not None and not short)
     marked = sum(estimate is not None and short for estimate, short in zip(estimates, few, strict=True))
@@ -90,8 +90,7 @@ def limit_of(estimates: list[float | None], few: list[bool], share: float) -> fl
 
 
 def calibrate(model: Path, texts: list[str], alignd: Path) -> float:
-    """Sets limits.doubt of the model. It is estimated in a copy whose limit lets every translation of many words be
-    marked."""
+    """Sets limits.doubt of the model. The estimates come from a copy whose limit marks every longer translation."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(shutil.copytree(model, Path(work) / model.name))
         put_limit(copy, 0)
@@ -104,8 +103,8 @@ def calibrate(model: Path, texts: list[str], alignd: Path) -> float:
 
 
 def shares(rows: Iterable[tuple[bool, bool]]) -> tuple[int, float, float]:
-    """rows: (marked, wrong) -> their number, the share of wrong ones among the marked,
-    the share of marked ones among the wrong."""
+    """rows: (marked, wrong). Returns their number, the share of wrong ones among the marked (precision), and the share
+    of marked ones among the wrong (recall)."""
     rows = list(rows)
     both = sum(marked and wrong for marked, wrong in rows)
     return len(rows), both / max(1, sum(marked for marked, _ in rows)), both / max(1, sum(wrong for _, wrong in rows))

@@ -1,11 +1,11 @@
 """Evaluation: python3 -m weights.evaluation.evaluate MODEL --data DIR [--corpus NAME] [--flip] [--pytorch] [--url
 http://127.0.0.1:8080] [--card]
 
-Input: an exported model folder and a split of a corpus below DIR (weights/corpora/data.py; without a name
+Input: an exported model folder and a split of a corpus below DIR (weights/corpora/data.py; without --corpus
 DIR/SPLIT.tsv.gz). Output: the scores of the model's task (SCORES) for greedy and beam search, by PyTorch with the
-stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ,
-with the margin of the closest choice that PyTorch made in it (a rounding error can only turn a choice whose margin is
-about as small). --card writes the model card, MODEL_FOLDER/README.md, with the scores of this run.
+stored weights, by the daemon at --url, or by both. With both, also every sentence whose tokens differ, with the margin
+of PyTorch's closest choice in it (a rounding error can only change a choice whose margin is about as small). --card
+writes the model card, MODEL_FOLDER/README.md, with the scores of this run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..model.search import Hypothesis
 from ..model.tokenizer import Tokenizer, load_characters, lower, options_of
 from ..model.vocabulary import VocabularyError
 
-# The measures of each task.
+# The metrics of each task.
 SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
     "translation": {"BLEU": scores.bleu, "chrF": scores.chrf},
     "parsing": {"exact match %": scores.exact_match},
@@ -38,7 +38,7 @@ SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
 
 
 class PyTorch:
-    """Translates with the weights of the folder as they are stored, sentences of similar length together."""
+    """Translates in PyTorch with the folder's stored weights, in batches of sentences of similar length."""
 
     name = "pytorch"
 
@@ -67,7 +67,7 @@ class PyTorch:
 
 @dataclass
 class Result:
-    """One engine's output for the whole set with one strategy."""
+    """One engine's output for the whole set with one search strategy."""
 
     engine: str
     strategy: str
@@ -87,12 +87,12 @@ def run(engine: PyTorch | Daemon, strategy: str, beam_size: int, sources: list[s
 
 
 def differences(ours: list[Output], theirs: list[Output]) -> list[int]:
-    """The sentences whose pieces differ."""
+    """The indices of sentences whose pieces differ."""
     return [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a.pieces != b.pieces]
 
 
 def report(results: list[Result], show: Callable[[str], None] = print) -> None:
-    """The scores of one strategy, and where the engines disagree."""
+    """Prints the scores of one strategy, and the sentences in which the engines differ."""
     for r in results:
         found = "  ".join(f"{name} {score:6.2f}" for name, score in r.scores.items())
         show(f"{r.engine:8} {r.strategy:7} {found}  {r.seconds:7.1f} s")
@@ -106,7 +106,7 @@ def report(results: list[Result], show: Callable[[str], None] = print) -> None:
 
 
 def command_line(arguments: argparse.Namespace, name: str) -> str:
-    """The command that makes these scores again, for the card."""
+    """The command that reproduces these scores, for the card."""
     flags = [f"--corpus {arguments.corpus}"] if arguments.corpus != "tsv" else []
     flags += [f"--split {arguments.split}"] if arguments.split != "test" else []
     flags += [f"--beam-size {arguments.beam_size}"] if arguments.beam_size != 5 else []
@@ -126,8 +126,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_pytorch(path: Path) -> PyTorch:
-    """Ends the program where the vocabularies are not such as PyTorch's searches read (those of models from
-    elsewhere)."""
+    """Opens the folder in PyTorch. Exits if PyTorch's searches cannot read its vocabularies, as with imported
+    models."""
     try:
         model, source, target = folder.read(path)
     except VocabularyError as error:

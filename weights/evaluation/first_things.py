@@ -1,8 +1,8 @@
 """The first texts that people type: python3 -m weights.evaluation.first_things MODEL_FOLDER [--alignd build/alignd]
 
-Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that
-is written), and fifty more in weights/first/second/. The daemon translates with its defaults. Output: the share of each
-that is acceptable, by group, and each translation with a mark.
+Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and their acceptable translations (its head
+describes the format), and fifty more in weights/first/second/. The daemon translates with its defaults. Output: the
+share of acceptable translations in each set, by group, and each translation with a mark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CASE_COUNTS = ("upper case", "names")
 
 
 class Thing(NamedTuple):
-    """criteria: (sign, alternatives)."""
+    """criteria: (sign `=`, `~` or `!`, alternatives)."""
 
     group: str
     text: str
@@ -45,14 +45,16 @@ def read(pair: str, files: Path = FILES) -> list[Thing]:
 
 
 def folded(text: str, case: bool) -> str:
-    """Without what does not count: one kind of space and apostrophe, none before punctuation, no mark at the end."""
+    """Normalises details that do not count: spaces, apostrophes, a space before punctuation, final punctuation; and
+    case unless it counts."""
     text = re.sub(r"\s+", " ", text.replace("’", "'").replace("\u202f", " ")).strip()
     text = re.sub(r" (?=[;:!?,.])", "", text).rstrip(".!?, ")
     return text if case else text.lower()
 
 
 def acceptable(thing: Thing, translation: str) -> bool:
-    """Nothing is acceptable that repeats itself, holds an unknown word or is much longer than what was typed."""
+    """Checks the criteria. A translation that repeats itself, has an unknown word or is much longer than the input is
+    never acceptable."""
     case = thing.group in CASE_COUNTS
     text = folded(translation, case)
     if scores.repeats(text) or "\u2047" in text or len(text) > 1.6 * len(thing.text) + 8:
@@ -66,13 +68,13 @@ def acceptable(thing: Thing, translation: str) -> bool:
 
 
 def translate(client: Daemon, texts: list[str]) -> list[str]:
-    """As a user gets it: the daemon's defaults."""
+    """Translates with the daemon's defaults, as users do."""
     replies = (client.request("/translate", {"model": client.model, "text": chunk}) for chunk in chunks(texts, BATCH))
     return [translation["text"] for reply in replies for translation in reply["translations"]]
 
 
 def by_group(things: list[Thing], good: list[bool]) -> dict[str, tuple[int, int]]:
-    """-> group: acceptable, all."""
+    """Returns (acceptable, all) by group."""
     found: dict[str, tuple[int, int]] = {}
     for thing, one in zip(things, good, strict=True):
         right, count = found.get(thing.group, (0, 0))

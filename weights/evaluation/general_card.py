@@ -1,7 +1,7 @@
-"""The model card of a general model: README.md in its folder, from its own files, one report's figures,
-and the table of sources.
+"""The model card of a general model: README.md in its folder, from its own files, the figures of one report, and the
+table of sources.
 
-Input: the folder; figures as a table; what it made of the first things (weights/evaluation/first_things.py).
+Input: the folder; figures as a table; the translations of the first things (weights/evaluation/first_things.py).
 weights/evaluation/report.py --card writes it.
 """
 
@@ -114,7 +114,7 @@ def _cell(text: str) -> str:
 
 
 def examples(of: list[Example], count: int = 15) -> str:
-    """Markdown; evenly drawn."""
+    """Returns a Markdown table of at most `count` examples, evenly spaced."""
     if not of:
         return "(none)"
     chosen = of if len(of) <= count else [of[i * len(of) // count] for i in range(count)]
@@ -123,7 +123,7 @@ def examples(of: list[Example], count: int = 15) -> str:
 
 
 def sources(pair: str, weights: dict[str, float]) -> str:
-    """weights: of the sources that the recipe gives one of its own."""
+    """weights: of those sources whose weight the recipe overrides."""
     used = [row._replace(weight=weights.get(row.name, row.weight)) for row in mixture.table(pair)]
     rows = [f"| {row.name} | {row.domain} | {row.weight:g} | {row.licence} | {row.attribution} |" for row in used
             if row.weight > 0]
@@ -131,7 +131,8 @@ def sources(pair: str, weights: dict[str, float]) -> str:
 
 
 def earlier_sources(began: str, pair: list[str]) -> str:
-    """The training data of the model of another pair from which this one was started. began: its name and data."""
+    """A sentence on the training data of the model of another pair from which training started, or "". began: its name
+    and data."""
     name = began.split()[0] if began else ""
     other = name and set(name.split("-")) - set(pair)
     return (f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began."
@@ -146,13 +147,13 @@ def duration(metadata: dict[str, str]) -> str:
 
 
 def runs(name: str, metadata: dict[str, str]) -> str:
-    """How the weights came about; a model that began from itself was on a GPU before."""
+    """How the weights were trained; a model that began from an earlier version of itself was first trained on a GPU."""
     further = metadata.get("began", "").startswith(f"{name} (")
     return (ON_A_GPU if further or "gpu_seconds" in metadata else ON_A_CORE) + (FURTHER if further else "")
 
 
 def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
-    """scores: Markdown."""
+    """scores: as Markdown."""
     config = folder.read_config(path)
     tensors, metadata = safetensors.read(path / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)

@@ -2,10 +2,10 @@
 [--alignd build/alignd]
 
 Input: a model and gold alignments with the sentences in columns four and five (weights/gold). A snippet is a sentence
-with a tag around one or two words, one of them of four letters, whose place in the translation is known: by the gold
-links they and certain words of the reference, of four letters, too, belong to each other and to nothing else, and these
-words stand, once, in the daemon's own translation. Output: the share of snippets whose tag the daemon puts around these
-words (those with possible links only may be left out), and the snippets that are wrong.
+with a tag around one or two words, at least one with four letters, whose place in the translation is known: the gold
+links connect these words and certain words of the reference, also with four letters, only with each other, and the
+words of the reference occur exactly once in the daemon's own translation. Output: the share of snippets in which the
+daemon puts the tag around these words (it may leave out words with possible links only), and the wrong snippets.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ from .evaluate import BATCH, Daemon, chunks
 from ..alignment.links import Span
 
 TAGS = ("b", "i", "em", "strong", "span", "a")
-LONGEST, LETTERS, SEED = 2, 4, 7  # source words in a tag, letters of its longest word, both sides
+LONGEST, LETTERS, SEED = 2, 4, 7  # maximum source words in a tag; minimum letters of its longest word, on both sides
 
 
 class Phrase(NamedTuple):
-    """Words of a sentence, and what they are in its reference."""
+    """Words of a sentence, and their translation in the reference."""
 
-    source: str  # the sentence
-    place: Span  # in it
+    source: str  # the whole sentence
+    place: Span  # of the words in the sentence
     target: str
-    core: Span   # of the target: from its first to its last word with a sure link
+    core: Span   # within target: from the first to the last word with a sure link
 
 
 class Snippet(NamedTuple):
     markup: str
     translation: str
-    place: Span  # of what the tag belongs around
-    core: Span   # the least of it
+    place: Span  # the largest span for the tag
+    core: Span   # the smallest span for the tag
 
 
 def closed(gold: Gold, first: int, end: int) -> list[int]:
-    """The target words that are linked with source words first to end - 1 and with no other, if they stand together."""
+    """The target words linked only with source words first to end - 1, if they are contiguous and each source word has
+    a sure link; else []."""
     links = gold.sure | gold.possible
     targets = {i for j, i in links if first <= j < end}
     if (not targets or targets != set(range(min(targets), max(targets) + 1))
@@ -75,7 +76,7 @@ def phrases(gold: Gold) -> Iterator[Phrase]:
 
 
 def places_of(words: str, text: str) -> list[Span]:
-    """The spans of the words in the text, as whole words, ignoring case."""
+    """The spans of the words in the text, matched as whole words without regard to case."""
     last = r"(?!\w)" if words[-1] not in "'’" else ""
     return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(words)}{last}", text, re.IGNORECASE)]
 
@@ -88,9 +89,9 @@ def marked(text: str, place: Span, tag: str) -> str:
 
 
 def snippets(found: list[Phrase], translations: dict[str, str], count: int) -> list[Snippet]:
-    """At most count of those whose place is known, drawn at random."""
+    """At most `count` random snippets with a known place."""
     made: dict[tuple[str, Span], Snippet] = {}
-    for phrase in sorted(found, key=lambda one: -len(one.target)):  # of what is there in full and in part, all of it
+    for phrase in sorted(found, key=lambda one: -len(one.target)):  # prefers the longer target, with possible links
         translation = translations[phrase.source]
         places, key = places_of(phrase.target, translation), (phrase.source, phrase.place)
         if len(places) == 1 and key not in made:
@@ -102,7 +103,7 @@ def snippets(found: list[Phrase], translations: dict[str, str], count: int) -> l
 
 
 def is_right(snippet: Snippet, answer: str) -> bool:
-    """The same translation, with the tag around the words."""
+    """Whether the translation is unchanged and the tag encloses the expected words."""
     parts = re.split(r"<[^>]*>", answer)
     if len(parts) != 3:
         return False

@@ -1,16 +1,16 @@
 """Lower-cased, punctuation-normalised, tokenised text, as the published figures on Multi30k use it.
 
-Input: raw text and its language. Output: what Moses's lowercase.perl, normalize-punctuation.perl and tokenizer.perl
-make of it one after the other, but special characters are not escaped (" stays ", not &quot;) and there is no list of
-abbreviations (most entries begin with a capital and so never match lower-cased text). Escaped, the three languages of
-test2016 are as long as the authors' own tokenised files to within one character each.
+Input: raw text and its language. Output: the text after Moses's lowercase.perl, normalize-punctuation.perl and
+tokenizer.perl, except that special characters are not escaped (" stays ", not &quot;) and there is no list of
+abbreviations (most entries begin with a capital, so that they never match lower-cased text). With escaping, the length
+of test2016 differs by at most one character from the authors' tokenised files, in each of the three languages.
 """
 
 from __future__ import annotations
 
 import re
 
-# normalize-punctuation.perl, the rules that can touch text without control characters; in its order
+# The rules of normalize-punctuation.perl that affect text without control characters, in its order.
 _NORMAL: tuple[tuple[re.Pattern, str], ...] = tuple((re.compile(pattern), replacement) for pattern, replacement in (
     (r"\r", ""), (r"\(", " ("), (r"\)", ") "), (r" +", " "), (r"\) ([.!:?;,])", r")\1"), (r"\( ", "("), (r" \)", ")"),
     (r"(\d) %", r"\1%"), (r" :", ":"), (r" ;", ";"), (r"`", "'"), (r"''", ' " '), (r"[„“”]", '"'), (r"–", "-"),
@@ -43,8 +43,8 @@ def _split_apostrophes(text: str, language: str) -> str:
 
 
 def _split_final_dots(text: str) -> str:
-    """A word's last full stop is a word of its own unless the word holds another one or the next word begins with a
-    small letter."""
+    """Splits off a word's final full stop, unless the word has another full stop or the next word begins with a small
+    letter."""
     words = text.split()
     for i, word in enumerate(words):
         stem = word[:-1]

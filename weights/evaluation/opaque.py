@@ -1,14 +1,16 @@
 """What a model copies: python3 -m weights.evaluation.opaque MODEL --data PAIRS [--flip] [--alignd build/alignd]
 
-Input: a model folder, a file of source TAB target that it was not trained on. Output: MODEL/opaque.json, which alignd
-reads (model/text/tokenizer.h):
+Input: a model folder, and a file of source TAB target on which it was not trained. Output: MODEL/opaque.json, which
+alignd reads (model/text/tokenizer.h):
 
-    copied   symbols that are pieces of their own and come out once, and nothing else, in COPIED of the sentences into
-    which they are put word     the piece that stands for a run such as an address or a name in other letters: of WORDS
-    the one with the best translations sign     the same for emoji and symbols: of SIGNS
+    copied   symbols with a piece of their own that come out once, without other symbols, in COPIED of the sentences
+             into which they are inserted
+    word     the piece that stands in for a run such as an address or a name in another script: the one of WORDS with
+             the best translations
+    sign     the same for emoji and symbols: one of SIGNS
 
-A stand-in is measured on sentences in which the translation repeats a name: on both sides a run stands in its place, or
-an emoji at the end, and chrF tells how close the translation comes to the reference. "" is <unk>.
+A stand-in is measured on sentences whose translation repeats a name: a run replaces the name on both sides, or an emoji
+is appended to both. chrF measures how close the translation is to the reference. "" is <unk>.
 """
 
 from __future__ import annotations
@@ -37,15 +39,16 @@ T = TypeVar("T")
 
 
 def symbols(pieces: list[str]) -> str:
-    """The symbols that are separate pieces, with or without a blank before them.
-    Currencies are excluded, since amounts are always opaque."""
+    """The symbols that have a piece of their own, with or without a leading blank. Currencies are excluded, because
+    amounts are always opaque."""
     only = {piece.removeprefix("\u2581") for piece in pieces}
     return "".join(sorted(one for one in only if len(one) == 1 and unicodedata.category(one) in ("Sm", "Sk", "So")
                           and one != "\ufffd"))
 
 
 def with_runs(pairs: list[tuple[str, str]], most: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Pairs with an address in place of the only name that both sides have; pairs with an emoji at the end of both."""
+    """Returns pairs in which an address replaces the only name, if both sides have the same; and pairs with an emoji
+    appended to both sides."""
     words, signs = [], []
     for source, target in pairs:
         names = NAME.findall(source), NAME.findall(target)
@@ -70,7 +73,7 @@ def put_in(text: str, symbol: str) -> str:
 
 
 def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
-    """The sentences that have exactly one symbol, this one, in the translation."""
+    """The symbols that come out exactly once, without other symbols, in at least COPIED of the texts."""
     kept = []
     for symbol in candidates:
         found = translations(client, [put_in(text, symbol) for text in texts], True)
@@ -81,7 +84,7 @@ def copied(client: Daemon, candidates: str, texts: list[str]) -> str:
 
 
 def serve(alignd: Path, model: Path, settings: dict, ask: Callable[[Daemon], T]) -> T:
-    """The result of `ask` for a copy of the model with these settings."""
+    """Calls `ask` with a daemon that serves a copy of the model with these settings."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(work) / model.name
         shutil.copytree(model, copy)
@@ -97,7 +100,7 @@ def write(model: Path, settings: dict) -> None:
 
 def best(alignd: Path, model: Path, key: str, candidates: tuple[str, ...],
          pairs: list[tuple[str, str]]) -> tuple[str, dict[str, float]]:
-    """The candidate with the highest chrF, of equals the first; all."""
+    """Returns the candidate with the highest chrF (the first if several are equal), and the chrF of all."""
     found = {}
     for candidate in candidates:
         outputs = serve(alignd, model, {key: candidate},

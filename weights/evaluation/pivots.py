@@ -1,11 +1,11 @@
 """Measures the loss of translating through a third language:
 python3 -m weights.evaluation.pivots --data CORPORA FIRST_MODEL SECOND_MODEL [--limit N] [--alignd build/alignd]
 
-Input: two model folders of which the second reads what the first writes, and the folder of all corpora, of which
-Multi30k's test set of 2016 is read in up to three languages. One daemon serves both models. A pair of languages is
-asked for as such and goes through both (server/api/REQUESTS.md); a round trip, back to the language it set out from, is
-asked for model by model. Output, as one table in Markdown: BLEU and chrF of what the first model wrote, and of what the
-second made of it.
+Input: two model folders, where the second model reads the language that the first writes, and the folder of all
+corpora, of which Multi30k's test set of 2016 is read in up to three languages. One daemon serves both models. A request
+for the pair of languages goes through both (server/api/REQUESTS.md); for a round trip, back to the original language,
+each model is requested by name. Output, as a table in Markdown: BLEU and chrF of the first model's output, and of the
+second's.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..training import mixture
 from . import scores
 from .client import CONNECTIONS, Daemon, Variant, chunks, daemon
 
-BATCH = 10  # texts in a request
+BATCH = 10  # texts per request
 HEAD = ["", "sentences", "in between: BLEU", "chrF", "at the end: BLEU", "chrF"]
 
 
 @dataclass(frozen=True)
 class Way:
-    """Two models, by name, and the languages that they go from, through and to."""
+    """Two models, by name, and the source, intermediate and target languages."""
 
     models: tuple[str, str]
     languages: tuple[str, str, str]
@@ -39,7 +39,7 @@ class Way:
 
 
 def way_of(first: dict, second: dict) -> Way:
-    """From the models' configurations."""
+    """Combines two models' configurations."""
     if first["target"] != second["source"]:
         sys.exit(f"{first['name']} writes {first['target']}, but {second['name']} reads {second['source']}")
     return Way((first["name"], second["name"]), (first["source"], first["target"], second["target"]))
@@ -80,7 +80,7 @@ def cells(hypotheses: list[str], references: list[str]) -> list[str]:
 
 
 def table(way: Way, found: list[tuple[str, str]], between: list[str], end: list[str]) -> str:
-    """found: what was written in between and at the end; between, end: the references."""
+    """found: the intermediate and final translations. between, end: the references."""
     row = [str(way), f"{len(found):,}", *cells([pair[0] for pair in found], between),
            *cells([pair[1] for pair in found], end)]
     return "\n".join("| " + " | ".join(line) + " |" for line in (HEAD, ["---"] * len(HEAD), row))

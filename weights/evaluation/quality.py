@@ -36,7 +36,7 @@ from .client import Daemon, Variant, chunks, daemon
 from ..alignment.links import Span
 
 FEATURES = ("log-probability", "entropy", "gap", "coverage", "sharpness")
-LEAST, MOST_GAP = -50.0, 10.0  # of log-probabilities and gaps; of gaps
+LEAST, MOST_GAP = -50.0, 10.0  # bounds of log-probabilities and gaps; upper bound of gaps
 NEAR, ENOUGH = 2, 0.75
 RIDGE, ROUNDS = 1e-3, 30
 BATCH = 16
@@ -47,11 +47,11 @@ INCLUDE = ["tokens", "log_probs", "entropy", "top_k", "soft_alignment", "words",
 
 @dataclass
 class Steps:
-    """One hypothesis. n target tokens, s = n or, with </s>, n + 1 steps, m source tokens without </s>."""
+    """One hypothesis with n target tokens, s = n steps (n + 1 with </s>), and m source tokens without </s>."""
 
     log_probs: ndarray  # [s]
     entropies: ndarray  # [s]
-    gaps: ndarray  # [s] the token's log-probability less that of the best other one
+    gaps: ndarray  # [s] log-probability of the token minus that of the best other token
     alignment: ndarray  # [n, m] rows of the soft alignment
 
 
@@ -60,13 +60,13 @@ def clipped(values: ndarray, most: float) -> ndarray:
 
 
 def gap(token: str, log_prob: float, best: list[dict]) -> float:
-    """best: `top_k` of the step. An unknown word is printed as another: its log-probability tells it."""
+    """best: `top_k` of the step. The name of an unknown token differs there, so its log-probability identifies it."""
     others = [one["log_prob"] for one in best if one["token"] != token and one["log_prob"] != log_prob]
     return log_prob - max(others) if others else MOST_GAP
 
 
 def word_features(steps: Steps, words: list[list[int]]) -> ndarray:
-    """words: the target tokens of each -> [words, features]."""
+    """words: the target tokens of each word. Returns [words, features]."""
     coverage, found = steps.alignment.sum(axis=0), numpy.zeros((len(words), len(FEATURES)))
     for row, tokens in zip(found, words):
         if tokens:
@@ -79,7 +79,7 @@ def word_features(steps: Steps, words: list[list[int]]) -> ndarray:
 
 
 def sentence_features(steps: Steps) -> ndarray:
-    """-> [features]."""
+    """Returns [features]."""
     found = numpy.zeros(len(FEATURES))
     if len(steps.log_probs):
         found[:3] = clipped(steps.log_probs, 0).sum(), steps.entropies.mean(), clipped(steps.gaps, MOST_GAP).min()
@@ -94,7 +94,7 @@ def probability(regression: ndarray, features: ndarray) -> ndarray:
 
 
 def steps_of(sentence: dict) -> Steps:
-    """A sentence object with INCLUDE."""
+    """Reads a sentence object of a reply with INCLUDE."""
     count = len(sentence["tokens"]) - (sentence["tokens"][-1:] == ["</s>"])
     own = len(sentence["source_tokens"]) - (sentence["source_tokens"][-1:] == ["</s>"])
     gaps = [gap(*step) for step in zip(sentence["tokens"], sentence["log_probs"], sentence["top_k"], strict=True)]
@@ -104,8 +104,8 @@ def steps_of(sentence: dict) -> Steps:
 
 
 def tokens_of_words(tokens: list[Span], words: list[Span]) -> list[list[int]]:
-    """The tokens that have bytes of each word; one that has of none, such as a blank,
-    belongs to the word that it stands before."""
+    """For each word, the tokens that share bytes with it. A token that overlaps no word, such as a blank, belongs to
+    the word that follows it."""
     found: list[list[int]] = [[] for _ in words]
     for i, (b, e) in enumerate(tokens):
         own = ([w for w, (begin, end) in enumerate(words) if begin < e and b < end]
@@ -126,8 +126,8 @@ def words_of(sentence: dict, count: int) -> list[list[int]]:
 # ---- what is right ----
 
 def places(words: dict) -> list[float]:
-    """The source word that each target word is aligned with;
-    for one without a link, the one in the same part of the sentence."""
+    """The source position with which each target word is aligned; a word without a link gets the proportional
+    position."""
     found = [(i + 0.5) / len(words["target"]) * len(words["source"]) for i in range(len(words["target"]))]
     for source, target in words["alignment"]:
         found[target] = source
@@ -135,7 +135,7 @@ def places(words: dict) -> list[float]:
 
 
 def right_words(ours: dict, reference: dict) -> list[bool]:
-    """Whether each of our words is right; both are `words` of a sentence object of the same source."""
+    """Whether each of our words is right. Both arguments are `words` of sentence objects with the same source."""
     free = dict(enumerate(zip(map(str.casefold, reference["target"]), places(reference))))
     right = []
     for word, place in zip(map(str.casefold, ours["target"]), places(ours)):
@@ -148,7 +148,7 @@ def right_words(ours: dict, reference: dict) -> list[bool]:
 
 
 def is_right(words: list[bool], reference: int) -> bool:
-    """reference: its words."""
+    """reference: the number of its words."""
     return sum(words) >= ENOUGH * max(len(words), reference)
 
 
@@ -160,7 +160,8 @@ class Examples(NamedTuple):
 
 
 def fit(examples: Examples) -> ndarray:
-    """Newton's method on the log-likelihood, features scaled to deviation 1, less RIDGE |w|^2 / 2 -> [features + 1]."""
+    """Fits a logistic regression by Newton's method: features scaled to standard deviation 1, ridge penalty RIDGE |w|^2
+    / 2. Returns [features + 1]."""
     mean, scale = examples.features.mean(axis=0), examples.features.std(axis=0)
     inputs = numpy.hstack([(examples.features - mean) / numpy.where(scale > 0, scale, 1),
                            numpy.ones((len(examples.right), 1))])
@@ -174,7 +175,7 @@ def fit(examples: Examples) -> ndarray:
 
 
 def reliability(p: ndarray, right: ndarray) -> list[list[float]]:
-    """[estimates, their mean, the share that is right] of each tenth that has any."""
+    """Returns [number of estimates, their mean, the share that is right] for each non-empty tenth."""
     bins = numpy.minimum((p * quality_card.BINS).astype(int), quality_card.BINS - 1)
     return [[int((bins == b).sum()), float(p[bins == b].mean()), float(right[bins == b].mean())]
             for b in range(quality_card.BINS) if (bins == b).any()]
@@ -201,7 +202,7 @@ def measured(regression: ndarray, examples: Examples) -> dict:
 # ---- the model's translations ----
 
 def examples_of(client: Daemon, pairs: list[tuple[str, str]]) -> tuple[Examples, Examples]:
-    """Words, sentences."""
+    """Returns the examples of words and of sentences."""
     found: list[tuple[list, list]] = [([], []), ([], [])]
     for chunk in tqdm(list(chunks(pairs, BATCH)), desc="translations", leave=False, disable=None):
         body = {"model": client.model, "text": [a for a, _ in chunk], "split_sentences": False}
@@ -220,7 +221,7 @@ def examples_of(client: Daemon, pairs: list[tuple[str, str]]) -> tuple[Examples,
 
 
 def read(paths: list[Path], flip: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """To learn from, to measure on."""
+    """Returns the pairs to learn from and those to measure on."""
     learn, measure = [], []
     for path in paths:
         if path.is_dir():
@@ -233,7 +234,7 @@ def read(paths: list[Path], flip: bool) -> tuple[list[tuple[str, str]], list[tup
 
 
 def fits(model: Path, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The pairs that the model reads without splitting: at most a third of its limit in words."""
+    """The pairs short enough to be read without splitting: at most a third of the model's limit, in words."""
     longest = folder.read_config(model)["limits"]["max_source_tokens"] // 3
     return [(a, b) for a, b in pairs if 0 < len(a.split()) <= longest and 0 < len(b.split()) <= longest]
 
@@ -241,7 +242,7 @@ def fits(model: Path, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 # ---- the file ----
 
 def write(model: Path, regressions: dict[str, ndarray], report: dict) -> None:
-    """regressions: words, sentence. The card's section, too."""
+    """Writes the file and the card's section. regressions: words, sentence."""
     safetensors.write(model / quality_card.FILE, regressions,
                       {"features": ", ".join(FEATURES), "report": json.dumps(report)})
     manifest.renew(model)

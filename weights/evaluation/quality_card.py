@@ -1,4 +1,4 @@
-"""The model card's section on estimated quality, from what weights/evaluation/quality.py measured and left in the
+"""The model card's section on estimated quality, from the report that weights/evaluation/quality.py stores in the
 metadata of quality.safetensors."""
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ how often something right is estimated above something wrong; ECE: the mean dist
 
 
 def cell(bin: int, curve: list[list[float]]) -> str:
-    """The share of correct estimates in each tenth. curve:
-    [estimates, their mean, the share that is right] for each tenth that has any."""
+    """The share of right estimates in a tenth. curve: [number of estimates, their mean, the share that is right] for
+    each non-empty tenth."""
     return next((f"{right:.2f} of {count:,}" for count, estimate, right in curve if min(int(estimate * BINS), BINS - 1)
                  == bin), "")
 
 
 def section(model: Path) -> str:
-    """"" where the folder has no such file."""
+    """The section's text; empty if the folder has no quality.safetensors."""
     if not (model / FILE).exists():
         return ""
     _, metadata = safetensors.read(model / FILE)
@@ -56,7 +56,7 @@ def section(model: Path) -> str:
 
 
 def insert(model: Path) -> None:
-    """Puts the section into the card, in place of an older one or before the training."""
+    """Inserts the section into the card, in place of an older one, or else before the section on training."""
     card, text = model / "README.md", section(model)
     if not text or not card.exists():
         return

@@ -37,7 +37,7 @@ WAYS = {"best word": "attention, best word", "head": "head (`alignment`)",
 
 
 def held_out(root: Path, pair: str) -> dict[str, Callable[[], Pairs]]:
-    """Sets by name; those of broad-valid are `broad: DOMAIN`."""
+    """Test and validation sets by name; those of broad-valid are `broad: DOMAIN`."""
     other = pair.split("-")[1]
     sets: dict[str, Callable[[], Pairs]] = {
         "Tatoeba test": lambda: data.read_pairs(root / f"tatoeba-{pair}/test.tsv.gz"),
@@ -72,7 +72,8 @@ def of_set(client: Daemon, pairs: Pairs, beam_size: int) -> dict[str, float]:
 def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: bool, beam_size: int, limit: int | None,
             flags: list[str]
             ) -> tuple[dict[str, dict[str, float]], list[general_card.Example]]:
-    """Figures by set, and the first things. limit: only so many pairs of each, evenly drawn."""
+    """Returns the figures by set, and the translations of the first things. limit: maximum number of pairs per set,
+    evenly spaced."""
     config = folder.read_config(model)
     languages = [config["source"], config["target"]]
     pair = "-".join(languages[::-1] if flip else languages)
@@ -86,7 +87,7 @@ def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: b
             pairs = [pairs[i * len(pairs) // count] for i in range(count)]
             figures[name] = of_set(client, [(b, a) for a, b in pairs] if flip else pairs, beam_size)
             print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items()), flush=True)
-    with compute.daemon(alignd, model, compute.Variant(config["name"], [])) as url:  # without flags: as a user gets it
+    with compute.daemon(alignd, model, compute.Variant(config["name"], [])) as url:  # without flags, as users run it
         client = Daemon(url, config["name"])
         for name, files in first_things.SETS.items():
             if not (files / f"{'-'.join(languages)}.tsv").exists():
@@ -105,7 +106,7 @@ def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: b
 
 
 def table(figures: dict[str, dict[str, float]]) -> str:
-    """Markdown."""
+    """Returns the figures as Markdown."""
     lines = ["| held out | sentences | BLEU | chrF | length ratio | outputs that repeat four words |",
              "|---|---|---|---|---|---|"]
     domains = []
@@ -126,7 +127,7 @@ def table(figures: dict[str, dict[str, float]]) -> str:
 
 
 def alignment_table(rates: dict[str, dict[str, float]]) -> list[str]:
-    """rates: by gold set, by way."""
+    """rates: set -> way -> rate. Returns Markdown lines."""
     if not rates:
         return []
     rows = [f"| {shown} | " + " | ".join(f"{of[way]:.1f}" for of in rates.values()) + " |"

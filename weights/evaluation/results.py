@@ -1,13 +1,13 @@
 """The results: python3 -m weights.evaluation.results --data DIR [--table a ...] [--row NAME ...] [--work DIR] [--budget
 SECONDS] [--render]
 
-Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data
+Input: weights/results/TABLE.json (how each row is trained and scored) and the corpora below --data
 (weights/corpora/data.py). Output: weights/results/TABLE.rows.json, the figures of every finished row, and
-weights/RESULTS.md, written anew after each row. A row is trained (weights/training/train.py, or, where its recipe names
-a pair, weights/training/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal
-recipes share the model), exported, and decoded by alignd; its figures are never PyTorch's. A row is made again only
-when its definition changes; one that the configuration refuses is skipped with the reason. --budget ends the command
-after so many seconds, to be taken up again by the same command.
+weights/RESULTS.md, written anew after each row. A row is trained by weights/training/train.py, or, if its recipe names
+a pair, by weights/training/broad.py, in a folder below WORK. An interrupted training resumes from its checkpoint; rows
+with equal recipes share the model. The model is exported and decoded by alignd; figures never come from PyTorch. A row
+is computed again only if its definition changes; one that the configuration refuses is skipped with the reason.
+--budget stops the command after this many seconds, and the same command resumes it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Figures = dict[str, dict[str, float]]  # search or way -> score or gold set -> f
 
 @dataclass
 class Decoded:
-    """alignd's translation of a test set with one search."""
+    """alignd's translations of a test set with one search."""
 
     sources: list[str]
     references: list[str]
@@ -56,11 +56,11 @@ def _wellformed(language: str) -> Callable[[Decoded], float]:
     return lambda d: scores.share(map(wellformed.CHECKS[language], d.texts))
 
 
-# A formal language's score is for corpora whose targets are in it (data.Corpus.language).
+# Scores of well-formedness apply only to corpora with targets in this formal language (data.Corpus.language).
 WELL_FORMED = {"well-formed logical forms %": "logical_form", "well-formed SQL %": "sql",
                "well-formed regexes %": "regex"}
 
-# The key "scores" of a table.
+# The scores that a table's key "scores" can name.
 SCORES: dict[str, Callable[[Decoded], float]] = {
     "BLEU": lambda d: scores.bleu(d.texts, d.references),
     "tokenised BLEU": lambda d: scores.tokenised_bleu(d.texts, d.references),
@@ -72,7 +72,7 @@ SCORES: dict[str, Callable[[Decoded], float]] = {
 
 
 def score(decoded: Decoded, names: list[str], edges: list[int]) -> dict[str, float]:
-    """edges: the first score again for sentences by source length."""
+    """edges: source lengths; the first score is also computed for each length bucket."""
     figures = {name: SCORES[name](decoded) for name in names}
     for bucket, indices in (scores.by_length(decoded.sources, edges) if edges else {}).items():
         figures[f"{bucket} words"] = SCORES[names[0]](decoded.part(indices))
@@ -84,26 +84,26 @@ class Options:
     data: Path
     work: Path
     alignd: Path
-    until: float  # time.monotonic()
+    until: float  # deadline on time.monotonic()
 
 
 class Unfinished(Exception):
-    """The row is not done; the message says why."""
+    """The row is not finished; the message gives the reason."""
 
 
 def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
-    """-> the exported model of the row's recipe, and what its training took. Raises Unfinished when time is up."""
+    """Returns the exported model of the row's recipe, and its training cost. Raises Unfinished if the time is up."""
     text = json.dumps(table.recipe(row), indent=1, sort_keys=True)
     general = "pair" in table.recipe(row)["training"]
     length = f"{table.definition['steps']} {table.definition['cooled']}" if general else ""
-    # Rows of equal recipes, in any table, are one model.
+    # Rows with equal recipes, in any table, share a model.
     run = options.work / hashlib.sha256((text + length).encode()).hexdigest()[:16]
     run.mkdir(parents=True, exist_ok=True)
     recipe = run / "recipe.json"
     recipe.write_text(text, encoding="utf-8")
     print(f"table {table.name}, {row['name']}: training in {run}", flush=True)
     trainer = train_general(table, recipe, run, options) if general else train_on_corpus(recipe, run, options)
-    export.export(run, run / "model", "float32", last=general)  # its end, wherever its validations found more
+    export.export(run, run / "model", "float32", last=general)  # last: the final weights
     result = {"parameters": sum(p.numel() for p in trainer.model.parameters()),
               "seconds": round(trainer.seconds + time.process_time())}
     return run / "model", result | ({} if general else {"epochs": trainer.epoch})
@@ -132,7 +132,7 @@ def train_general(table: Table, recipe: Path, run: Path, options: Options) -> br
 
 
 def with_head(table: Table, model: Path, options: Options) -> Path:
-    """-> a copy of the model with an alignment head, trained with the settings that the shipped ones have."""
+    """Returns a copy of the model with an alignment head, trained with the same settings as the shipped heads."""
     count = table.definition["head_pairs"]
     out = model.with_name(f"{model.name}-head-{count}")
     if not out.exists():
@@ -145,7 +145,7 @@ def with_head(table: Table, model: Path, options: Options) -> Path:
 
 
 def decode(url: str, name: str, sources: list[str], fields: dict) -> tuple[list[str], list[list[str]]]:
-    """-> texts, pieces of each."""
+    """Returns the texts, and the pieces of each."""
     client, texts, pieces = Daemon(url, name), [], []
     for chunk in chunks(sources, BATCH):
         body = {"model": name, "text": chunk, "split_sentences": False, "include": ["tokens"], **fields}
@@ -156,13 +156,13 @@ def decode(url: str, name: str, sources: list[str], fields: dict) -> tuple[list[
 
 
 def joined(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
-    """Each two of the pairs of at most `longest` words a side as one."""
+    """Joins pairs of at most `longest` words per side two by two."""
     few = data.short(pairs, longest)
     return [(f"{a} {c}", f"{b} {d}") for (a, b), (c, d) in zip(few[::2], few[1::2])]
 
 
 def translated_figures(table: Table, row: dict, model: Path, options: Options) -> Figures:
-    """Scores of a table's searches."""
+    """The scores of the table's searches."""
     definition, recipe = table.definition, table.recipe(row)
     corpus = data.CORPORA[table.test(row)]
     names = [name for name in definition["scores"] if WELL_FORMED.get(name, corpus.language) == corpus.language]
@@ -183,8 +183,8 @@ def translated_figures(table: Table, row: dict, model: Path, options: Options) -
 
 
 def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Options) -> Figures:
-    """The aligner without a model, learned from the training pairs of `corpus` in the pieces of the model folder
-    `pieces`."""
+    """AER of the lexical aligner, without a model. It learns from the training pairs of `corpus`, in the pieces of the
+    model folder `pieces`."""
     _, source, target = folder.read(Path(table.definition["pieces"]))
     pairs = data.CORPORA[table.definition["corpus"]].read(options.data, "train")
     lexical = lexicon.Lexical([(source.encode(s), target.encode(t)) for s, t in pairs])
@@ -198,7 +198,7 @@ def training_pairs(row: dict, root: Path) -> Iterator[aligner.Pair]:
             yield from mixture.texts(root, source)[:row.get("most")]
 
 
-# Each makes links of what the aligner's run in either direction has.
+# Ways to symmetrise the links of the aligner's runs in both directions.
 SYMMETRIES: dict[str, Callable[[set, set], Iterable[tuple[int, int]]]] = {
     "forward": lambda forward, backward: forward,
     "backward": lambda forward, backward: backward,
@@ -208,15 +208,15 @@ SYMMETRIES: dict[str, Callable[[set, set], Iterable[tuple[int, int]]]] = {
 
 
 def aligned(gold: align.Gold, line: str, symmetry: str) -> align.Links:
-    """The aligner's links of a pair, between the gold's own words."""
+    """Maps the aligner's links of a pair to the gold set's words."""
     found = SYMMETRIES[symmetry](*map(links.parse, line.split("\t")))
     return set(links.between_pieces(sorted(found), aligner.words_of_spans(gold.source_words, gold.source),
                                     aligner.words_of_spans(gold.target_words, gold.target)))
 
 
 def aligner_result(row: dict, gold: dict[str, list[align.Gold]], options: Options) -> dict:
-    """weights/alignment/aligner.py, which learns from the row's pairs and the gold sets' texts together. seconds:
-    of the processor."""
+    """Runs weights/alignment/aligner.py on the row's pairs together with the texts of the gold sets. seconds: CPU
+    time."""
     texts = [pair for pairs in gold.values() for pair in align.pairs_of(pairs)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     lines = list(aligner.align([*texts, *training_pairs(row, options.data)], "both", options.alignd.parent / "gibbs"))
@@ -230,7 +230,7 @@ def aligner_result(row: dict, gold: dict[str, list[align.Gold]], options: Option
 
 
 def gold_path(name: str, root: Path) -> Path:
-    """Our own gold set of this name, or that below the folder of the corpora."""
+    """The path of the gold set with this name: in weights/gold, or else below the folder of the corpora."""
     own = GOLD / f"{name}.tsv"
     return own if own.exists() else root / name / "dev.tsv.gz"
 
@@ -240,7 +240,7 @@ def gold_of(table: Table, row: dict, root: Path) -> dict[str, list[align.Gold]]:
 
 
 def model_figures(table: Table, row: dict, options: Options) -> tuple[dict, Figures]:
-    """-> what training took, if the row is trained, and the scores and error rates of its model."""
+    """Returns the training cost, if the row is trained, and the scores and error rates of its model."""
     model, result = (Path(row["model"]), {}) if "model" in row else trained(table, row, options)
     if row.get("head"):
         model = with_head(table, model, options)
@@ -270,7 +270,7 @@ def row_result(table: Table, row: dict, options: Options) -> dict:
 
 
 def make(table: Table, row: dict, options: Options) -> str:
-    """Makes one row and records it -> what to say."""
+    """Computes and records one row. Returns a message."""
     if reason := tables.refusal(table, row):
         return f"skipped: {reason}"
     try:
@@ -282,7 +282,7 @@ def make(table: Table, row: dict, options: Options) -> str:
 
 
 def begins(name: str, beginnings: list[str] | None) -> bool:
-    """With one of these; None: with anything."""
+    """Whether the name begins with one of these; True if None."""
     return beginnings is None or name.startswith(tuple(beginnings))
 
 

@@ -1,4 +1,4 @@
-"""BLEU and chrF as sacreBLEU computes them, and what else the results count.
+"""BLEU and chrF as sacreBLEU computes them, and the other scores of the results.
 
 Input: two lists of strings, detokenised hypotheses and one reference each. Output: percentages. BLEU: 13a tokenisation,
 cased, 4-grams, corpus level, exponential smoothing of empty counts (Papineni et al. 2002; Post 2018). chrF: character
@@ -89,13 +89,13 @@ def tokenised_bleu(hypotheses: list[str], references: list[str]) -> float:
 
 
 def share(flags: Iterable[bool]) -> float:
-    """How many are true, 0..100."""
+    """Percentage of true flags."""
     flags = list(flags)
     return 100 * sum(flags) / max(1, len(flags))
 
 
 def exact_match(hypotheses: list[str], references: list[str]) -> float:
-    """Share of hypotheses that have the reference's words; spacing does not count."""
+    """Percentage of hypotheses with the same words as the reference; spacing does not count."""
     return share(h.split() == r.split() for h, r in zip(hypotheses, references, strict=True))
 
 
@@ -105,13 +105,13 @@ def repeats(text: str, n: int = 4) -> bool:
 
 
 def unknown_rate(pieces: list[list[str]], unknown: str = "<unk>") -> float:
-    """Share of the output's pieces that are unknown; pieces: one list a sentence."""
+    """Percentage of unknown pieces in the output. pieces: one list per sentence."""
     return share(piece == unknown for sentence in pieces for piece in sentence)
 
 
 def by_length(sources: list[str], edges: list[int]) -> dict[str, list[int]]:
-    """Sentences by the number of source words: "1-10" -> indices, for edges [10, 20, ...];
-    the last bucket is open ("21-")."""
+    """Indices of sentences by number of source words, in buckets "1-10", ... for edges [10, 20, ...]; the last bucket
+    is open ("21-")."""
     buckets: dict[str, list[int]] = {}
     for low, high in zip([1] + [edge + 1 for edge in edges], [*edges, None]):
         name = f"{low}-{high if high else ''}"
@@ -122,8 +122,8 @@ def by_length(sources: list[str], edges: list[int]) -> dict[str, list[int]]:
 
 def aer(predicted: list[set[tuple[int, int]]], sure: list[set[tuple[int, int]]],
         possible: list[set[tuple[int, int]]]) -> float:
-    """Alignment error rate (Och and Ney 2003) over all sentences, 0..100;
-    sure links are possible ones whether listed there or not."""
+    """Alignment error rate (Och and Ney 2003) over all sentences, 0..100. Sure links count as possible even if they are
+    not listed as such."""
     in_sure = sum(len(a & s) for a, s in zip(predicted, sure, strict=True))
     in_possible = sum(len(a & (p | s)) for a, s, p in zip(predicted, sure, possible, strict=True))
     size = sum(map(len, predicted)) + sum(map(len, sure))

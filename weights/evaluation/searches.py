@@ -1,16 +1,14 @@
 """How searches behave: python3 -m weights.evaluation.searches MODEL_FOLDER --data DIR [--corpus NAME] [--sentences
 1000] [--alignd build/alignd]
 
-Input: an exported model folder, the first sentences of a split, and the program, of which it starts a daemon. Prints
-two tables.
+Input: an exported model folder, the first sentences of a split, and the program. Starts a daemon and prints two tables.
 
-Search: for each strategy BLEU, the length of its translations over that of the references (13a tokens), the share of
-sentences whose log-probability is below that of the best translation there is (search errors, Stahlberg and Byrne 2019;
-of those sentences for which exact search has proven its optimum), the share of empty translations, and the mean
-log-probability. Exact search knows no length penalty here.
+Search: for each strategy BLEU, the length of its translations relative to the references (13a tokens), search errors
+(the share of sentences whose log-probability is below the optimum that exact search has proven, among those with a
+proven optimum; Stahlberg and Byrne 2019), the share of empty translations, and the mean log-probability. Exact search
+runs without a length penalty.
 
-Outputs: what each `include` takes from the throughput, from the CPU time that the daemon needs for the same
-translations.
+Outputs: how much each `include` reduces the throughput, from the daemon's CPU time for the same translations.
 """
 
 from __future__ import annotations
@@ -30,8 +28,8 @@ from . import scores
 from .client import CONNECTIONS, Daemon, Variant, chunks, daemon
 from .evaluate import add_arguments
 
-BATCH = 10  # texts in a request: an exact search can take seconds
-TOLERANCE = 1e-4  # of log-probabilities: replies have six digits
+BATCH = 10  # texts per request: an exact search can take seconds
+TOLERANCE = 1e-4  # of log-probabilities, which replies give with six digits
 CPU_SECONDS = "process_cpu_seconds_total "
 
 # Name -> fields of the request.
@@ -59,7 +57,7 @@ OUTPUTS: dict[str, list[str]] = {
 
 @dataclass
 class Found:
-    """One translation. proven: by an exact search that came to its end."""
+    """One translation. proven: exact search completed."""
 
     text: str
     log_prob: float
@@ -67,8 +65,8 @@ class Found:
 
 
 def translate(client: Daemon, texts: list[str], fields: dict, name: str) -> list[Found]:
-    """Texts are sentences: none is split.
-    Requests with a seed get one each, so that no two sentences draw the same numbers."""
+    """Translates texts without splitting them into sentences. With a seed, each request gets a seed of its own, so that
+    no two sentences draw the same numbers."""
     def ask(number: int, chunk: list[str]) -> list[Found]:
         seed = {"seed": fields["seed"] + number} if "seed" in fields else {}
         body = {"model": client.model, "text": chunk, "split_sentences": False, "include": [], **fields, **seed}
@@ -89,7 +87,8 @@ def length_ratio(hypotheses: list[str], references: list[str]) -> float:
 
 
 def search_errors(found: list[Found], exact: list[Found]) -> str:
-    """Share of the sentences with a proven optimum for which this one is worse, 0..100; -: exact is empty."""
+    """Percentage of the sentences with a proven optimum for which this translation scores lower; "-" if exact is
+    empty."""
     if not exact:
         return "-"
     errors = scores.share(ours.log_prob < best.log_prob - TOLERANCE
@@ -126,7 +125,7 @@ def cpu_seconds(client: Daemon) -> float:
 
 
 def take_time(client: Daemon, texts: list[str], fields: dict) -> float:
-    """CPU seconds of the daemon; replies are not even parsed."""
+    """CPU seconds of the daemon; replies are not parsed."""
     def ask(chunk: list[str]) -> None:
         body = json.dumps({"model": client.model, "text": chunk, "split_sentences": False, **fields}).encode()
         urllib.request.urlopen(urllib.request.Request(client.url + "/translate", body), timeout=600).read()

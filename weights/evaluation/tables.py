@@ -1,22 +1,21 @@
 """The definitions of weights/results, their figures, and RESULTS.md, which shows both.
 
-A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in
-weights/recipes), rows, and either scores and searches, or gold and ways (alignments; of the gold sets those of the
-row's languages), or all of them. test: a corpus whose test set is translated instead of that of the training; joined:
-N, the first score also of pairs of its sentences of at most N words, put together. Of general models (training.pair)
-also steps, and cooled: in so many of them, the last ones, the learning rate falls; head_pairs: a head is trained on so
-many. A row: name and
-    set      {"section.key": value} changes to the recipe
+A table has title, text, sentence (the conclusion, written by a person who has seen the figures), recipe (as in
+weights/recipes), rows, and scores and searches, or gold and ways (alignments; of the gold sets only those of the row's
+languages), or all of them. Optional keys: test: translates the test set of this corpus instead of the training
+corpus's. joined: N: also computes the first score for sentences of at most N words, joined two by two. For general
+models (training.pair): steps: the number of updates; cooled: how many updates the learning rate falls at the end;
+head_pairs: the number of pairs on which a head is trained. A row has a name and
+    set      {"section.key": value}: changes to the recipe
     of       another row whose model this one decodes with
-    request  more fields of its requests
-    test     as the table's
-    head     true: gets an alignment head (weights/alignment/align_head.py) when it is trained
-    model, reverse   finished model folders instead of training (alignments)
-    aligner  "diagonal", "lexical" or "gibbs" (weights/alignment/aligner.py) instead of a model (alignments); gibbs:
-    with
-             pair, sources   the language pair, and the names of its sources (weights/corpora/sources.tsv); without
-             names: all of them most            pairs of each source; without: all
-    quoted   figures that somebody else has published instead of our own; the row's name says who
+    request  additional fields of its requests
+    test     overrides the table's
+    head     true: gets an alignment head (weights/alignment/align_head.py) after training
+    model, reverse   existing model folders instead of training (alignments)
+    aligner  "diagonal", "lexical" or "gibbs" (weights/alignment/aligner.py) instead of a model (alignments); for gibbs
+             pair, sources   the language pair, and the names of its sources (weights/corpora/sources.tsv); default: all
+             most            maximum number of pairs per source; default: all
+    quoted   published figures of others instead of our own; the row's name gives the source
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from ..training import broad
 
 
 class Table:
-    """One definition and its finished rows."""
+    """A table's definition and its finished rows."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, path.stem
@@ -49,11 +48,11 @@ class Table:
         return self.definition["rows"]
 
     def trained_row(self, row: dict) -> dict:
-        """The row whose model this one uses: itself, or that of its key `of`."""
+        """The row whose model this row uses: the row named by `of`, or itself."""
         return next(other for other in self.rows if other["name"] == row["of"]) if "of" in row else row
 
     def recipe(self, row: dict) -> dict:
-        """The recipe with the row's changes."""
+        """The recipe with the row's changes applied."""
         recipe = copy.deepcopy(self.definition["recipe"])
         for path, value in self.trained_row(row).get("set", {}).items():
             *sections, key = path.split(".")
@@ -64,7 +63,7 @@ class Table:
         return recipe
 
     def gold(self, row: dict) -> list[str] | None:
-        """The gold sets; of a row that is trained those of its languages."""
+        """The gold sets; for a trained row only those of its languages."""
         recipe = self.recipe(row) if "recipe" in self.definition else {}
         pair = f"{recipe['source']}-{recipe['target']}" if recipe else ""
         return [name for name in self.definition["gold"] if pair in name] if "gold" in self.definition else None
@@ -86,19 +85,19 @@ class Table:
         return self.finished.get(row["name"], {}).get("digest") == self.digest(row)
 
     def record(self, row: dict, result: dict) -> None:
-        """Beside what other processes have recorded meanwhile."""
+        """Records a result without losing rows that other processes have recorded meanwhile."""
         self.finished = self.recorded() | {row["name"]: {"digest": self.digest(row)} | result}
         text = json.dumps(self.finished, indent=1, ensure_ascii=False)
         self.rows_path.write_text(text + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> list[Table]:
-    """The tables of a folder, in the order of their names."""
+    """The tables of a folder, sorted by name."""
     return [Table(path) for path in sorted(folder.glob("*.json")) if not path.stem.endswith(".rows")]
 
 
 def refusal(table: Table, row: dict) -> str | None:
-    """Why the configuration refuses the row's recipe; None: it does not."""
+    """The configuration's error message for the row's recipe; None if it is valid."""
     if "recipe" not in table.definition or {"model", "aligner", "quoted"} & row.keys():
         return None
     recipe = {key: value for key, value in table.recipe(row).items() if key != "training"}
@@ -125,7 +124,7 @@ def number(value: float) -> str:
 
 
 def lines_of(table: Table) -> Iterator[list[str]]:
-    """The cells of a table: header first; rows without figures say so."""
+    """The cells of a table, header first; rows without figures are marked as not run."""
     columns: list[str] = []
     for row in table.rows:
         for figures in table.finished.get(row["name"], {}).get("figures", {}).values():
@@ -142,7 +141,7 @@ def lines_of(table: Table) -> Iterator[list[str]]:
 
 
 def describe(table: Table) -> str:
-    """Seed, size and budget, from the recipe."""
+    """A sentence with seed, size and budget, from the recipe."""
     recipe = table.definition.get("recipe")
     if not recipe:
         return ""
@@ -167,7 +166,7 @@ def describe(table: Table) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Paragraphs of at most 140 columns; tables and code as they are."""
+    """Wraps paragraphs at 140 columns; leaves tables and code unchanged."""
     return "\n".join(line if line.startswith(("|", "    ")) else
                      textwrap.fill(line, 140, break_long_words=False, break_on_hyphens=False)
                      for line in text.split("\n"))

@@ -1,10 +1,10 @@
 """How often alignd warns, rightly and wrongly: python3 -m weights.evaluation.warnings MODEL_FOLDER [MODEL_FOLDER ...]
 --data CORPORA [--limit N]
 
-Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`,
-the share of held-out sentences in a model's own language and in others that are suspected, by length in bytes;
-`unknown` of the first; `shortened` of the model's own translations of single sentences, and of references that it is
-forced through, whole, without what follows their last comma, and with their second half gone.
+Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`:
+the share of held-out sentences that get it, in a model's own language and in others, by length in bytes; `unknown`: the
+same for the model's own language; `shortened`: for the model's own translations of single sentences, and for forced
+references: whole, without the part after their last comma, and without their second half.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .client import Daemon, Variant, chunks, daemon
 
 Pairs = list[tuple[str, str]]
 BATCH = 32
-CHARACTERS = 2  # of a source token, at least: longer sentences may be too long for the model
+CHARACTERS = 2  # minimum characters per source token: longer sentences may exceed the model's limit
 LENGTHS = ((0, 24), (24, 40), (40, 1 << 30))  # bytes
 NAMES = {"cs": "Czech", "de": "German", "en": "English", "fr": "French"}
 
 
 def texts_of(root: Path, language: str, limit: int | None) -> list[str]:
-    """Held-out sentences in the language: of Tatoeba, Multi30k and Flores, and the first things."""
+    """Held-out sentences in the language, from Tatoeba, Multi30k and Flores, and the first things."""
     other = "fr" if language == "en" else language
     column = int(language != "en")
     found = list(mixture.lines_of(root / f"multi30k/val.{language}.gz"))[:limit]
@@ -42,7 +42,7 @@ def texts_of(root: Path, language: str, limit: int | None) -> list[str]:
 
 
 def answers(client: Daemon, texts: list[str]) -> list[set[str]]:
-    """The codes of the warnings about each. They do not depend on the translation, of which one token is enough."""
+    """The codes of each text's warnings. These do not depend on the translation, so one token is enough."""
     body = {"model": client.model, "strategy": "greedy", "max_length": 1, "include": []}
     return [codes(answer) for chunk in chunks(texts, BATCH)
             for answer in client.request("/translate", body | {"text": chunk})["translations"]]
@@ -61,7 +61,7 @@ def row(*cells: str) -> str:
 
 
 def of_languages(clients: dict[Daemon, str], root: Path, limit: int | None) -> list[str]:
-    """clients: and the languages that their models read."""
+    """clients: each client, and the language that its model reads."""
     spans = [f"under {end}" if begin == 0 else f"{begin} to {end - 1}" if end < 1 << 30 else f"{begin} and more"
              for begin, end in LENGTHS]
     lines = [row("model reads", "text", "sentences", *(f"{span} bytes: % suspected" for span in spans), "% unknown"),
@@ -85,12 +85,13 @@ def two_at_a_time(pairs: Pairs) -> Pairs:
 
 
 def halves(pairs: Pairs) -> Pairs:
-    """Without the second half of the translation's words."""
+    """Removes the second half of each translation's words."""
     return [(a, " ".join(b.split()[:len(b.split()) // 2])) for a, b in pairs]
 
 
 def without_last_clause(pairs: Pairs) -> Pairs:
-    """Without what follows the last comma of the translation, where that is three words or more and not all."""
+    """Removes the part after the last comma of each translation, if it has at least three words and two precede it;
+    other pairs are left out."""
     cut = [(a, *b.rpartition(", ")) for a, b in pairs]
     return [(a, before) for a, before, _, after in cut if len(before.split()) > 1 and len(after.split()) > 2]
 

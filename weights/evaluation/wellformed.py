@@ -1,6 +1,7 @@
-"""Is an output well formed in its formal language? Not whether it is right: whether it can be read at all.
+"""Checks whether an output is well formed in its formal language, that is, whether it can be parsed, not whether it is
+right.
 
-Input: one output, words between spaces. A language is a row of CHECKS.
+Input: one output, words separated by spaces. A language is a row of CHECKS.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def balanced(text: str) -> bool:
-    """Every bracket is closed by its own kind, in order; there is at least one word.
-    Brackets may be part of a word ("MAX(")."""
+    """Whether every bracket is closed by its own kind, in order, and there is at least one word. Brackets may be part
+    of a word ("MAX(")."""
     open_brackets: list[str] = []
     for character in text:
         if character in PAIRS.values():
@@ -30,7 +31,7 @@ def logical_form(text: str) -> bool:
 
 
 class _Reader:
-    """The words of a formal expression, read from left to right; every method that fails raises ValueError."""
+    """Reads the words of a formal expression from left to right; every method raises ValueError on failure."""
 
     def __init__(self, words: list[str]) -> None:
         self.words, self.position = words, 0
@@ -39,7 +40,7 @@ class _Reader:
         return self.words[self.position] if self.position < len(self.words) else ""
 
     def take(self, *wanted: str) -> str:
-        """The next word, which must be one of those wanted if any are named."""
+        """Returns the next word, which must be one of `wanted` if any are given."""
         word = self.peek()
         if not word or (wanted and word not in wanted):
             raise ValueError(f"word {self.position}: {word!r}")
@@ -66,8 +67,8 @@ def _reads(read: Callable[[_Reader], None], words: list[str]) -> bool:
     return True
 
 
-# SQL as in geoquery: SELECT [DISTINCT] items FROM tables [WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...] [LIMIT
-# n] ;
+# SQL as in geoquery: SELECT [DISTINCT] items FROM tables [WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...]
+# [LIMIT n] ;
 
 KEYWORDS = {"SELECT", "DISTINCT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "LIKE", "IS", "NULL", "GROUP", "ORDER",
             "BY", "HAVING", "LIMIT", "AS",
@@ -77,7 +78,7 @@ COMPARISONS = ("=", "<", ">", "<=", ">=", "<>", "!=", "LIKE", "IN")
 
 
 def _sql_words(text: str) -> list[str]:
-    """Words, with what stands between double quotes as one word, and brackets apart ("MAX(" is two)."""
+    """Splits into words; a string in double quotes is one word, and brackets are separate ("MAX(" is two words)."""
     words = []
     for i, part in enumerate(text.split('"')):
         words += part.replace("(", " ( ").split() if i % 2 == 0 else [f'"{part}"']
@@ -188,8 +189,8 @@ def sql(text: str) -> bool:
     return balanced(text) and text.count('"') % 2 == 0 and _reads(_statement, _sql_words(text))
 
 
-# Regular expressions as in nl-rx: union |, intersection &, complement ~, concatenation, repetition + * ? and { n , [m]
-# }, \\ b
+# Regular expressions as in nl-rx: union |, intersection &, complement ~, concatenation,
+# repetition + * ? and { n , [m] }, \\ b
 
 ATOMS = (".", "<VOW>", "<NUM>", "<LET>", "<CAP>", "<LOW>", "<M0>", "<M1>", "<M2>", "<M3>", "A-Z", "a-z", "0-9")
 

@@ -10,8 +10,7 @@ from ..model import config as configuration
 
 @dataclass(frozen=True)
 class Case:
-    """One model. Sections of its config.json; the storage of its weights;
-    the seed at which the search for its weights begins."""
+    """One model: the sections of its config.json, the storage of its weights, and the first seed to try for them."""
 
     name: str
     encoder: dict

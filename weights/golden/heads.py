@@ -1,8 +1,8 @@
 """The attention of the heads of the golden transformers, by PyTorch: heads.json beside golden.json in each such folder.
 
 Input: folders written by weights.golden. Output: {"sentences": [{"encoder": [layer][head][m][m], "decoder":
-[layer][head][n][n], "cross": [layer][head][n][m]}]} of the first sentences of golden.json and their forced targets,
-</s> at the end (n tokens); what a model has not is left out.
+[layer][head][n][n], "cross": [layer][head][n][m]}]} for the first sentences of golden.json and their forced targets
+with </s> (n tokens). Parts that a model lacks are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SENTENCES = 2
 
 
 class Watch:
-    """While it is entered, every Heads.look leaves its weights here, by the module that looked."""
+    """A context in which every call of Heads.look records its weights by module."""
 
     def __enter__(self) -> dict[Heads, Tensor]:
         self.original, seen = Heads.look, {}
@@ -42,7 +42,7 @@ class Watch:
 
 @torch.no_grad()
 def heads_of(model: Model, source: copies.Source, target: list[int]) -> dict[str, list]:
-    """-> by part [layer][head][row][column], of the only sentence."""
+    """Returns {part: [layer][head][row][column]} for the only sentence."""
     with Watch() as seen:
         memory, start = search.encode(model, [source.ids], [source.words])
         model.teach(torch.tensor([[BOS, *target]]), start, memory)
@@ -54,7 +54,7 @@ def heads_of(model: Model, source: copies.Source, target: list[int]) -> dict[str
 
 
 def write(case: Path) -> bool:
-    """Writes heads.json, if the model has heads."""
+    """Writes heads.json if the model has attention heads."""
     model, _, _ = folder.read(case)
     if not any(isinstance(module, Heads) for module in model.modules()):
         return False

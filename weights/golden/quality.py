@@ -23,8 +23,8 @@ SENTENCE = numpy.array([0.03125, -0.25, 0.03125, 2, 0.75, 1.5])
 
 
 def alternatives(random: numpy.random.Generator, token: int) -> list[list]:
-    """The best tokens of a step, best first; the chosen token may be any of them or another one.
-    If there is only one, it is that one."""
+    """The best tokens of a step, best first; the chosen token may be among them or not. With one alternative it is the
+    chosen token."""
     others = [int(other) for other in random.permutation(range(3, 40)) if other != token][:BEST]
     count = 1 if random.random() < 0.1 else BEST
     found = others[:count]
@@ -34,7 +34,7 @@ def alternatives(random: numpy.random.Generator, token: int) -> list[list]:
 
 
 def ranges(random: numpy.random.Generator, count: int) -> list[list[int]]:
-    """The words of each token: mostly one, the same as the previous token's or the next one, sometimes two or none."""
+    """The word range of each token: mostly one word, the previous token's or the next; sometimes two words or none."""
     found, word = [], 0
     for _ in range(count):
         kind = random.random()

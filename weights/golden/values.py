@@ -1,10 +1,10 @@
 """Golden values: python3 -m weights.golden.values tests/golden
 
-Input: the tiny vocabularies in tests/data. Output: one model folder a case (random weights, a few hundred to a few
-thousand of them) with golden.json beside its config.json: what PyTorch computes at every joint for a handful of
-sentences, each alone. The C tests compare against it: floats within a stated tolerance, tokens exactly. To keep both
-clear of rounding, a case takes the first seed whose searches never choose between two candidates closer than
-MIN_MARGIN, and whose log-probabilities in float32 are those in float64.
+Input: the tiny vocabularies in tests/data. Output: one model folder per case (a few hundred to a few thousand random
+weights) with golden.json beside its config.json: the values that PyTorch computes at every interface between modules
+for a handful of sentences, each in a batch of its own. The C tests compare with them: floats within a stated tolerance,
+tokens exactly. So that rounding affects neither, a case takes the first seed whose searches never choose between two
+candidates closer than MIN_MARGIN, and whose log-probabilities in float32 agree with those in float64.
 
 golden.json: {"sentences": [{
   "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy), "annotations"
@@ -48,23 +48,24 @@ from ..model.tokenizer import BOS, EOS, UNK, Tokenizer, load
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
 BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
-# The first length with which nothing is a near-tie.
+# The search takes the first of EXACT_LENGTHS without near-ties.
 EXACT, EXACT_LENGTHS = {"n_best": 2, "length_penalty": 0.3}, (3, 4, 2)
 SAMPLES, SAMPLINGS = 3, (Sampling(0.7, 0, 1.0), Sampling(1.0, 8, 0.9))
 DISTRIBUTIONS = 2
 MIN_MARGIN = 5e-4
 MIN_DRAW_MARGIN = 1e-4
 MAX_ROUNDING = 5e-6
-# In tests/data, by the type of the tokenizer.
+# Files in tests/data by type of tokenizer.
 VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny.en.words", "tiny.fr.words"),
                 "characters": ("tiny.en.characters", "tiny.fr.characters")}
 
 
-# The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
+# The standard deviation of a parameter, by the ending of its name, for inputs of variance 1. The first match counts.
 GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5,
          "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
          "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
-# Gains of a transformer's stack, whose norms pass on differences between inputs only if their gains are not near zero.
+# Gains for the stack of a transformer, whose norms pass on differences between inputs only if their gains are not close
+# to 0.
 BLOCK_GAINS = {"embedding": 0.7, "positions": 1.0, "query.weight": 2.5, "key.weight": 2.5, "cross.output.weight": 0.8,
                "filter.output.weight": 1.0,
                "self.output.weight": 1.7, "average.output.weight": 1.7, "output.weight": 2.5, ".weight": 1.7,
@@ -73,7 +74,7 @@ BLOCK_CENTRES = {"norm.gain": 1.0}
 
 
 def _stack(config: dict, name: str) -> bool:
-    """The parameter is of a transformer's stack."""
+    """Whether the parameter belongs to the stack of a transformer."""
     side = name.partition(".")[0].replace("output", "decoder")
     return side in ("encoder", "decoder") and "transformer" in (config[side].get("type"), config[side].get("style"))
 
@@ -83,8 +84,8 @@ def _row(table: dict[str, float], name: str) -> float:
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
-    """Weights large enough that the gates, the attention and the choices move from step to step, with recurrences tame
-    enough that rounding errors die away instead of growing. <s> is never chosen, <unk> only where it is a word."""
+    """Draws weights large enough that gates, attention and choices change from step to step, with recurrences small
+    enough that rounding errors decay. <s> is never chosen; <unk> only by models of words."""
     tensors = {}
     for name, parameter in model.named_tensors().items():
         shape = tuple(parameter.shape)
@@ -104,7 +105,7 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
 
 @torch.no_grad()
 def _gaps(model: Model, sources: list[Source]) -> list[list[float]]:
-    """By sentence and step: how far </s> is from being chosen, while it never is."""
+    """For each sentence and step, by how much the best token exceeds </s>, in a greedy search that never ends."""
     memory, state = search.encode(model, [source.ids for source in sources], [source.words for source in sources])
     tokens, gaps = torch.full((len(sources),), BOS), []
     for i in range(max(search.max_length(model.config, len(source.ids)) for source in sources)):
@@ -119,7 +120,8 @@ def _gaps(model: Model, sources: list[Source]) -> list[list[float]]:
 
 
 def ends_apart(model: Model, sources: list[Source]) -> bool:
-    """Sets the bias of </s> such that greedy translations end after different numbers of steps, if one does that."""
+    """Sets the bias of </s> such that greedy translations end after different numbers of steps. Returns whether there
+    is such a bias."""
     gaps = _gaps(model, sources)
     thresholds, best, bias = sorted({gap for row in gaps for gap in row}), 0.0, 0.0
     for below, above in zip(thresholds, thresholds[1:]):
@@ -140,14 +142,14 @@ def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hy
 
 
 def _exact(model: Model, source: Source) -> tuple[int, list[Hypothesis]]:
-    """The first of EXACT_LENGTHS with which nothing is a near-tie, and what is found."""
+    """Returns the first of EXACT_LENGTHS without near-ties, and the hypotheses."""
     found = ((longest, search.exact(model, source.ids, longest, **EXACT, words=source.words))
              for longest in EXACT_LENGTHS)
     return next((longest, hypotheses) for longest, hypotheses in found if hypotheses[0].margin > MIN_MARGIN)
 
 
 def _sample(model: Model, source: Source, way: Sampling) -> dict:
-    """With the first seed, and the first top_k from the way's on, with which nothing is a near-tie."""
+    """Samples with the first seed, and the first top_k from the configured one on, without near-ties."""
     for seed in count(1):
         samples = sampling.sample(model, source.ids, SAMPLES, way, seed, source.words)
         if samples[0].margin > MIN_DRAW_MARGIN:
@@ -158,7 +160,7 @@ def _sample(model: Model, source: Source, way: Sampling) -> dict:
 
 
 def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
-    """The least gap that any choice or ranking hung on."""
+    """The smallest gap of any choice or ranking."""
     gaps = [greedy.margin]
     for (_, penalty), hypotheses in zip(BEAMS, beams):
         scores = [h.score(penalty) for h in hypotheses]
@@ -167,9 +169,9 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 
 
 def interesting(model: Model, sources: list[Source]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing
-    is a near-tie; models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary
-    does not have."""
+    """Whether most sentences end by themselves after different numbers of tokens, a beam improves on greedy search, and
+    there are no near-ties; and also, in models of words, whether <unk> is chosen, and, if the output copies, whether a
+    word outside the vocabulary is copied."""
     greedy = search.greedy(model, [source.ids for source in sources], words=[source.words for source in sources])
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
@@ -187,7 +189,7 @@ def interesting(model: Model, sources: list[Source]) -> bool:
 
 
 def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
-    """The values of every token of every hypothesis of every search, and of the forced target."""
+    """The log-probability of every token in every search's hypotheses and in the forced target."""
     greedy, beams = _searches_of(model, source)
     hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *_exact(model, source)[1],
                   *(h for n_best in beams for h in n_best)]
@@ -196,8 +198,8 @@ def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
 
 @torch.no_grad()
 def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> bool:
-    """Rounding errors do not grow from layer to layer and step to step: float64 gives the same keys up to twice
-    MAX_ROUNDING, and the same log-probabilities up to MAX_ROUNDING, relative above 1."""
+    """Whether rounding errors do not accumulate: float64 gives the same keys within twice MAX_ROUNDING, and the same
+    log-probabilities within MAX_ROUNDING, relative above 1."""
     exact = copy.deepcopy(model).double()
     keys = [[search.encode(m, [source.ids], [source.words])[0].keys for source in sources] for m in (model, exact)]
     return (all(torch.allclose(a.double(), b, 2 * MAX_ROUNDING, 2 * MAX_ROUNDING) for a, b in zip(*keys))
@@ -207,8 +209,8 @@ def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> boo
 
 
 def rounded(value):
-    """Tensors and floats, nested, as lists of floats with nine significant digits:
-    enough to give every float32 back."""
+    """Converts nested tensors and floats to lists of floats with nine significant digits, which identify every
+    float32."""
     if isinstance(value, torch.Tensor):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
@@ -217,7 +219,7 @@ def rounded(value):
 
 
 def _states(layers: list[tuple[torch.Tensor, ...]]) -> list:
-    """The values of the only sentence."""
+    """The states of the only sentence."""
     return rounded([[part[0] for part in layer] for layer in layers])
 
 
@@ -247,7 +249,7 @@ def _alignment(model: Model, memory: Memory, start: DecoderState, target: list[i
 @torch.no_grad()
 def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str,
                   distributions: bool) -> dict:
-    """Everything that golden.json says of one sentence."""
+    """The content of golden.json for one sentence."""
     source = copies.source_of(text, *sides, model.config)
     target = forced_target(model.config, source, sides[1])
     ids, lengths = search.pad([source.ids])
@@ -276,7 +278,7 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
 
 
 def link_vocabularies(case: Path, config: dict, data: Path) -> None:
-    """Relative links: a clone finds the vocabularies where it is, and they are stored once."""
+    """Creates relative symbolic links to the vocabularies, so that they work in any clone and are stored once."""
     case.mkdir(parents=True, exist_ok=True)
     section = config["tokenizer"]
     links = dict(zip((section["source"], section["target"]), VOCABULARIES[section["type"]]))
@@ -288,14 +290,14 @@ def link_vocabularies(case: Path, config: dict, data: Path) -> None:
 
 
 def forced_target(config: dict, source: Source, target: Tokenizer) -> list[int]:
-    """A target that the output can produce, with temporary ids for one that copies."""
+    """A target that the output can produce; copying outputs get temporary ids, too."""
     copied = [word for word in reversed(source.words) if word != EOS] * 3
     return copied[:5] if config["output"]["type"] == "pointer" else copied[:3] + target.encode(TARGET)
 
 
 def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tuple[Model, int]:
-    """Writes the model of the first seed that is interesting and steady;
-    -> that model as it comes back from its file, the seed."""
+    """Writes the model of the first seed that is interesting and steady. Returns the model as read back from its file,
+    and the seed."""
     sources = [copies.source_of(text, *sides, case.config) for text in SENTENCES]
     targets = [forced_target(case.config, source, sides[1]) for source in sources]
     for seed in count(case.seed):
@@ -311,7 +313,7 @@ def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tu
 
 
 def write_values(model: Model, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> None:
-    """golden.json of a folder's model."""
+    """Writes golden.json for the model of a folder."""
     characters = tokenizer.load_characters(out, model.config)
     values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
     lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
@@ -319,7 +321,7 @@ def write_values(model: Model, out: Path, sides: tuple[Tokenizer, Tokenizer]) ->
 
 
 def write_case(case: Case, out: Path, data: Path) -> int:
-    """Writes the model folder with golden.json; -> the seed that was taken."""
+    """Writes the model folder with golden.json. Returns the seed."""
     link_vocabularies(out, case.config, data)
     sides = load(out, case.config["tokenizer"])
     model, seed = write_model(case, out, sides)

@@ -1,6 +1,6 @@
-"""Texts that are written in capitals (config's tokenizer.capitals): read in small letters, and their translations
-written in capitals again. The same rules as model/text/tokenizer.h; characters change one for one, and only where they
-keep their number of bytes."""
+"""Texts in capitals (tokenizer.capitals in config.json): they are read in lower case, and their translations are
+converted back to capitals. The rules are those of model/text/tokenizer.h: a character maps to one character, and stays
+as it is if its number of bytes would change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LEAST = 5  # letters
 
 
 def _lower(character: str) -> str:
-    return character.lower()[0]  # Unicode's simple mapping: of more than one, the first (of U+0130)
+    return character.lower()[0]  # Unicode's simple mapping; of several characters (U+0130) the first
 
 
 def _upper(character: str) -> str:
@@ -25,7 +25,7 @@ def only(text: str) -> bool:
 
 
 def lowered(text: str) -> str:
-    """All letters but the first small."""
+    """Lower-cases all letters but the first."""
     first = next((i for i, c in enumerate(text) if c != _lower(c)), len(text))
     return text[:first + 1] + "".join(_in_place(_lower(c), c) for c in text[first + 1:])
 

@@ -1,7 +1,7 @@
 """The model configuration: one description of every key, its type and its choices.
 
 Input: a dictionary as in config.json. Output of `validate`: the same dictionary with defaults filled in, or ConfigError
-naming the key. Keys and rules are read from config.def, which the C server (model/weights/config.c) is built from, too.
+naming the key. Keys and rules are read from config.def, which is also built into the C server (model/weights/config.c).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be built; the message starts with the key."""
+    """The configuration is invalid; the message starts with the key."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its JSON type, the values allowed (a set of names or an inclusive range),
-    and its default (None: required).
+    """One key: its JSON type, the allowed values (a set of names or an inclusive range), and its default (None:
+    required).
 
-    only: the values of the section's `type` or `style`, which comes first, that have such a key at all; for others it
-    is neither needed nor filled in.
+    only: the values of the section's `type` or `style`, which comes first, for which the key exists; for others it is
+    neither required nor filled in.
     """
 
     kind: type
@@ -37,12 +37,12 @@ class Key:
 
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 NO_FILE = "none"
-# Keys that came after the format had been in use.
+# Keys that were added after the first release of the format.
 YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals",
          "decoder.alignment_trained", "defaults.compute",
          "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix",
          "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon", "limits.doubt")
-COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
+COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can copy words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output",
                                                              "tokenizer", "limits", "defaults")}
 TOP: dict[str, Key] = {}
@@ -116,23 +116,22 @@ def annotation_size(config: dict) -> int:
 
 
 def context_size(config: dict) -> int:
-    """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says
-    otherwise."""
+    """C: the size of a context and of a value V h_j; that of an annotation unless attention.value_size is set."""
     return (config["attention"] or {}).get("value_size") or annotation_size(config)
 
 
 def attends(config: dict) -> bool:
-    """The decoder looks at the source's tokens: all but those of style fixed do."""
+    """Whether the decoder attends to the source's tokens; only style fixed does not."""
     return config["decoder"]["style"] != "fixed"
 
 
 def positions(config: dict) -> int:
-    """The tokens of the longest source sentence, </s> counted."""
+    """The number of tokens of the longest source sentence, </s> included."""
     return config["limits"]["max_source_tokens"] + 1
 
 
 def target_positions(config: dict) -> int:
-    """The steps that the translation of that sentence may take."""
+    """The maximum number of steps of that sentence's translation."""
     return max(1, math.floor(config["limits"]["max_target_ratio"] * positions(config) + 0.5))
 
 
@@ -145,7 +144,7 @@ def readout_size(config: dict) -> int:
 
 
 def _text(config: dict, operand: str) -> str:
-    """The value of a key, or of a size that follows from several, as rules write it; "" where there is none."""
+    """The value of a key or of a derived size, in the notation of the rules; "" if it has none."""
     if operand in ("annotation", "readout"):
         return str({"annotation": annotation_size, "readout": readout_size}[operand](config))
     section, _, name = operand.partition(".")
@@ -197,8 +196,8 @@ def _is_young_default(section: str, name: str, value: Any) -> bool:
 
 
 def text_of(config: dict) -> str:
-    """config.json's text, of a validated configuration. It does not mention what younger servers alone know where that
-    is its default: an alignment head, lists of pieces and the like that a model does not have."""
+    """The text of config.json for a validated configuration. Keys that older servers do not know are left out if they
+    have their default."""
     kept = {name: {key: value for key, value in section.items() if not _is_young_default(name, key, value)}
             if isinstance(section, dict) else section
             for name, section in config.items()}

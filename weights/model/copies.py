@@ -1,8 +1,8 @@
-"""Source words as target tokens: what a model that copies can produce besides its vocabulary.
+"""Source words as target tokens: the words outside the vocabulary that a copying model can produce.
 
-A source token's id as a target is that of its piece in the target vocabulary; pieces that it lacks get temporary ids V,
-V + 1, ... in the order of their first appearance in the sentence. The source's </s> is the target's. As a decoder's
-input a temporary id is <unk>. The same rules as model/network/network.h.
+The target id of a source token is the id of its piece in the target vocabulary; pieces that the vocabulary lacks get
+temporary ids V, V + 1, ... in the order of their first appearance in the sentence. The source's </s> maps to the
+target's. As an input of the decoder, a temporary id is <unk>. The rules are those of model/network/network.h.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .tokenizer import EOS, UNK, Tokenizer
 
 
 class Source(NamedTuple):
-    """One sentence: ids as the encoder reads them; words: each as a target; extra: the pieces of the temporary ids;
-    lowered: it was in capitals, read in small letters, and so is its target."""
+    """One sentence. ids: as the encoder reads them. words: the tokens as target ids. extra: the pieces of the temporary
+    ids. lowered: the text was in capitals and is read in lower case, as is its target."""
 
     ids: list[int]
     words: list[int]
@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
 
 def source_of(text: str, source: Tokenizer, target: Tokenizer, config: dict) -> Source:
-    """With </s> where the encoder reads it; words and extra are empty where the model does not copy."""
+    """Encodes a text, with </s> if the encoder reads it; words and extra are empty unless the model copies."""
     end = [EOS] if config["encoder"]["eos"] else []
     if config["output"]["type"] not in COPYING:
         lowered = source.lowers and capitals.only(text)
@@ -38,7 +38,7 @@ def source_of(text: str, source: Tokenizer, target: Tokenizer, config: dict) -> 
 
 
 def target_ids(text: str, target: Tokenizer, source: Source) -> list[int]:
-    """The ids of a target text (no </s>); pieces that only the source has are temporary ids."""
+    """The ids of a target text without </s>; pieces that occur only in the source get temporary ids."""
     if source.lowered and capitals.only(text):
         text = capitals.lowered(text)
     if not source.extra:
@@ -49,12 +49,12 @@ def target_ids(text: str, target: Tokenizer, source: Source) -> list[int]:
 
 
 def copied(tokens: list[int], target: Tokenizer, source: Source) -> dict[int, str]:
-    """-> for the place of each temporary id its piece."""
+    """Returns {position: piece} for the temporary ids."""
     return {i: source.extra[token - target.size] for i, token in enumerate(tokens) if token >= target.size}
 
 
 def decode(tokens: list[int], target: Tokenizer, source: Source, unknowns: dict[int, str] | None = None) -> str:
-    """The text of target tokens, temporary ids among them; unknowns: what is printed at the places of <unk>."""
+    """The text of target tokens, which may include temporary ids. unknowns: {position: text} for <unk>."""
     others = copied(tokens, target, source)
     text = target.decode([UNK if i in others else token for i, token in enumerate(tokens)], others | (unknowns or {}))
     return capitals.raised(text) if source.lowered else text

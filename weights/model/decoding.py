@@ -1,4 +1,4 @@
-"""The memory that a decoder attends to, and the state that it carries from step to step.
+"""The memory that a decoder attends to, and its state from step to step.
 B sentences, T source tokens, H hidden, O readout."""
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .encoders import State
 @dataclass
 class Memory:
     """The memory that the decoder attends to: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T]
-    (True: a token); for outputs that copy, the source's tokens as targets, words [B, T]; for an alignment head, its
-    keys [B, T, alignment.size]."""
+    (True: a token); for copying outputs the source's tokens as target ids, words [B, T]; for an alignment head its keys
+    [B, T, alignment.size]."""
 
     annotations: Tensor
     keys: Tensor
@@ -30,13 +30,13 @@ class Memory:
 
 @dataclass
 class Past:
-    """The attention's state from earlier steps: their number and, with coverage, their sum [B, T]."""
+    """The attention of earlier steps: their number and, with coverage, their sum [B, T]."""
 
     step: int
     coverage: Tensor | None
 
     def after(self, weights: Tensor) -> "Past":
-        """weights [B, T] of one more step."""
+        """Adds the weights [B, T] of one step."""
         return Past(self.step + 1, None if self.coverage is None else self.coverage + weights)
 
     def select(self, rows: Tensor) -> "Past":
@@ -45,8 +45,8 @@ class Past:
 
 @dataclass
 class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past:
-    what the attention has seen (None: no attention)."""
+    """layers: one State per layer. feed: h~ of the last step [B, O] with input feeding, else None. past: the attention
+    of earlier steps (None: no attention)."""
 
     layers: list[State]
     feed: Tensor | None

@@ -1,9 +1,10 @@
 """Recurrent cells and encoders in PyTorch, each chosen by name from a table (the other half of
 weights/model/network.py).
 
-Letters: B sentences, T source tokens, S steps, H hidden, D annotation, G what a cell makes of its input, and of its
-state: blocks * H. A new cell is a row of CELLS, a new way to stack layers a row of STACKS, a new encoder a row of
-ENCODERS. Formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
+Letters: B sentences, T source tokens, S steps, H hidden, D annotation, G the size of a cell's products with its input
+and with its state: blocks * H. A new cell is a row of CELLS, a new way to stack layers a row of STACKS, a new encoder a
+row of ENCODERS. Formulas are PyTorch's (GRU gates r, z, n with the reset gate applied after the product; LSTM gates i,
+f, g, o).
 """
 
 from __future__ import annotations
@@ -23,10 +24,9 @@ State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
 
 
 class Cell(NamedTuple):
-    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of state tensors; and for
-    cells with more than PyTorch's have: the step from y and u [B, G], which hold W x + b and U h + b, the number of
-    blocks in these, and how many of them come first that are normalised apart from the rest (0: all are of one
-    kind)."""
+    """One recurrent cell: PyTorch's module, a step with the module's weights, and the number of state tensors. For
+    layers with normalisation or transitions also: the step from y = W x + b and u = U h + b [B, G], the number of
+    blocks in these, and how many leading blocks are normalised separately from the rest (0: all together)."""
 
     module: Callable[..., nn.RNNBase]
     step: Callable[..., State]
@@ -66,14 +66,14 @@ def _rnn_gates(y: Tensor, u: Tensor, state: State) -> State:
 
 
 CELLS: dict[str, Cell] = {
-    "gru": Cell(nn.GRU, _gru_step, 1, _gru_gates, 3, 2),  # the gates, and apart from them the candidate
+    "gru": Cell(nn.GRU, _gru_step, 1, _gru_gates, 3, 2),  # the gates are normalised separately from the candidate
     "lstm": Cell(nn.LSTM, _lstm_step, 2, _lstm_gates, 4, 0),
-    "rnn": Cell(nn.RNN, _rnn_step, 1, _rnn_gates, 1, 0),  # Elman's, with tanh
+    "rnn": Cell(nn.RNN, _rnn_step, 1, _rnn_gates, 1, 0),  # Elman's network, with tanh
 }
 
 
 class Recurrent(nn.Module):
-    """One layer of a cell as PyTorch has it, over whole sequences or one step at a time, with the same weights."""
+    """One layer of PyTorch's cell, for whole sequences or single steps with the same weights."""
 
     def __init__(self, cell: str, inputs: int, hidden: int, bidirectional: bool = False) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Recurrent(nn.Module):
         return self.rnn(x, first if self.cell.states == 2 else first[0])[0]
 
     def packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-        """x [B, T, in], each sentence to its own length -> h [B, T, D] (zero past the end), final state [B, D] each."""
+        """x [B, T, in], each sentence of its own length -> h [B, T, D] (zero past the end), final state [B, D] each."""
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         out, final = self.rnn(packed)
         h, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
@@ -104,7 +104,7 @@ class Recurrent(nn.Module):
 
 
 class Transition(nn.Module):
-    """A cell that reads no input (deep transition, Pascanu et al. 2014): y is a constant."""
+    """A cell without an input (deep transition, Pascanu et al. 2014): y is a constant."""
 
     def __init__(self, cell: str, hidden: int, normalization: str) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class Deep(nn.Module):
         size, apart = self.cell.blocks * hidden, self.cell.apart * hidden
         self.input, self.state = nn.Linear(inputs, size), nn.Linear(hidden, size)
         self.input_norm, self.state_norm = (Norm(normalization, size, apart) for _ in range(2))
-        for linear in (self.input, self.state):  # the initial values are those that PyTorch's cells take
+        for linear in (self.input, self.state):  # initialised as in PyTorch's cells
             for parameter in linear.parameters():
                 nn.init.uniform_(parameter, -hidden**-0.5, hidden**-0.5)
         self.transitions = nn.ModuleList(Transition(cell, hidden, normalization) for _ in range(transitions))
@@ -161,7 +161,7 @@ class Deep(nn.Module):
         return torch.stack(outs, dim=1)
 
     def packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-        """A sentence that has ended keeps its state."""
+        """Like Recurrent.packed; a sentence that has ended keeps its state."""
         state = (x.new_zeros(x.shape[0], self.hidden),) * self.cell.states
         real = (torch.arange(x.shape[1], device=x.device) < lengths.to(x.device)[:, None])[:, :, None]
         outs = []
@@ -183,21 +183,22 @@ class Deep(nn.Module):
 
 def recurrent(cell: str, inputs: int, hidden: int, normalization: str = "none",
               transitions: int = 0) -> Recurrent | Deep:
-    """One layer of a cell in one direction, PyTorch's where that has all that is asked for: it is faster."""
+    """One layer of a cell in one direction: PyTorch's, which is faster, unless it needs normalisation or
+    transitions."""
     plain = normalization == "none" and transitions == 0
     return Recurrent(cell, inputs, hidden) if plain else Deep(cell, inputs, hidden, normalization, transitions)
 
 
 def turn(x: Tensor, lengths: Tensor) -> Tensor:
-    """x [B, T, n] -> each sentence's tokens in the opposite order; what is past its end stays."""
+    """x [B, T, n] -> x with each sentence's tokens in reverse order; padding stays in place."""
     places, lengths = torch.arange(x.shape[1], device=x.device), lengths.to(x.device)[:, None]
     source = torch.where(places < lengths, lengths - 1 - places, places)
     return x.gather(1, source[:, :, None].expand_as(x))
 
 
 class Pair(nn.Module):
-    """Two directions of a layer: h = [first; second], of which the first runs forward and the second backward, or,
-    `turned`, the other way. apart: each reads its own half of x."""
+    """Two directions of a layer: h = [first; second]. The first runs forward and the second backward, or with `turned`
+    the reverse. apart: each reads its own half of x."""
 
     def __init__(self, first: nn.Module, second: nn.Module, apart: bool, turned: bool) -> None:
         super().__init__()
@@ -236,11 +237,11 @@ STACKS: dict[str, Stack] = {
 
 
 class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state.
-    Bidirectional: h_j = [forward; backward], by what the directions of the first layer are.
+    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward], named
+    after the directions of the first layer.
 
-    Residual (GNMT, Wu et al. 2016): from the second layer up, what a layer puts out is its h plus what it read, where
-    the two are of a size. Its recurrence and its final state are h alone.
+    Residual (GNMT, Wu et al. 2016): from the second layer on, the output of a layer is h plus its input if both have
+    the same size. The recurrence and the final state are h alone.
     """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
@@ -254,7 +255,7 @@ class Encoder(nn.Module):
 
     @staticmethod
     def _both(encoder: dict, i: int) -> bool:
-        """Layer i has two directions."""
+        """Whether layer i has two directions."""
         return encoder["bidirectional"] and not (i > 0 and STACKS[encoder["stack"]].single)
 
     @classmethod
@@ -285,12 +286,12 @@ class Encoder(nn.Module):
 
 
 class Convolution(nn.Module):
-    """nn.Conv1d of odd width m with as many zeros on either side as keep the length. Its weight is [out, m * in], a row
-    the taps one after the other, as the server multiplies it, where Conv1d's is [out, in, m]."""
+    """nn.Conv1d of odd width m with zero padding that keeps the length. The weight is [out, m * in], each row with one
+    tap after the other, as the server multiplies it; Conv1d's is [out, in, m]."""
 
     def __init__(self, channels: int, out: int, width: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(width * channels, out)  # its initial values are those that Conv1d takes
+        self.linear = nn.Linear(width * channels, out)  # initialised as in Conv1d
         self.width = width
 
     def forward(self, x: Tensor) -> Tensor:
@@ -300,10 +301,10 @@ class Convolution(nn.Module):
 
 
 class ConvolutionalEncoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, H]; no final states. Gehring et al. 2017, section 3, with one kind of annotation
-    for both keys and values: x_0 = W (e + p) + b of the embeddings of token and position, then for every layer [a; g] =
-    convolution(x_{l-1}), x_l = sqrt(1/2) (a * sigmoid(g) + x_{l-1}), zeros standing before the first token and after
-    the last.
+    """ids [B, T] -> annotations [B, T, H]; no final states. Gehring et al. 2017, section 3, with the same annotations
+    as keys and values: x_0 = W (e + p) + b of the embeddings of token and position; for every layer [a; g] =
+    convolution(x_{l-1}), x_l = sqrt(1/2) (a * sigmoid(g) + x_{l-1}), with zeros before the first token and after the
+    last.
     """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:

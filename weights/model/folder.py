@@ -1,7 +1,7 @@
 """The model folder: config.json, model.safetensors and the tokenizer's files, written and read.
 
-Input of `write`: a model and its vocabularies. Output of `read`: the model as the C server computes it, that is with
-the stored values (rounded or quantised) as float32.
+Input of `write`: a model and its vocabularies. Output of `read`: the model as the C server computes it, with the stored
+(rounded or quantised) values as float32.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def write(folder: Path, model: Model, storage: str, metadata: dict[str, str]) ->
 
 
 def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
-    """Copies every tensor to the parameter of its name; the names and shapes must be exactly the model's."""
+    """Copies every tensor to the parameter of the same name; names and shapes must match the model's exactly."""
     parameters = model.named_tensors()
-    for side in ("encoder", "decoder"):  # a stored table of positions has as many as the file says
+    for side in ("encoder", "decoder"):  # the file determines the number of stored positions
         if model.config[side].get("positions") == "stored" and (table := tensors.get(f"{side}.positions")) is not None:
             parameters[f"{side}.positions"].data = torch.empty(table.shape)
     if strange := parameters.keys() ^ tensors.keys():
@@ -46,8 +46,8 @@ def read_config(folder: Path) -> dict:
 
 
 def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokenizer]:
-    """-> the model (for inference), the source side's tokenizer, the target side's. searches:
-    PyTorch's searches serve it, which know special tokens by their ids."""
+    """Returns the model for inference, the source tokenizer, and the target tokenizer. searches: whether PyTorch's
+    searches will be used, which need the special tokens at their fixed ids."""
     config = read_config(folder)
     if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config):
         raise configuration.ConfigError(

@@ -1,8 +1,9 @@
 """The manifest of a model folder: the SHA-256 of each file that alignd reads.
 
-Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check what
-differs from it: exit status 1. The card, README.md, is for people and not in it. Export and the converters write it,
-and whatever changes a file of the folder afterwards writes it anew. alignd refuses a model whose files are others.
+Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check the
+differences from it, with exit status 1. It does not include the card, README.md, which is for people. Export and the
+converters write it, and everything that changes a file of the folder afterwards must write it anew. alignd refuses a
+model whose files differ from the manifest.
 
     python3 -m weights.model.manifest weights/en-fr
     python3 -m weights.model.manifest --check weights/en-fr
@@ -36,18 +37,18 @@ def write(folder: Path) -> dict:
     manifest = {"format": FORMAT, "files": {path.name: digest(path) for path in files_of(folder)}}
     whole = folder / f".{NAME}"
     whole.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    whole.replace(folder / NAME)  # a reader sees the old one or the new one
+    whole.replace(folder / NAME)  # atomic: a reader sees the old file or the new one
     return manifest
 
 
 def renew(folder: Path) -> None:
-    """After a file of the folder has changed: a manifest that is there is written anew."""
+    """Writes an existing manifest anew after a file of the folder has changed."""
     if (folder / NAME).exists():
         write(folder)
 
 
 def differences(folder: Path) -> list[str]:
-    """The errors of the folder, a sentence for each file; [] if there are none."""
+    """An error message for each file that differs from the manifest; [] if none does."""
     manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
         return [f"{NAME} is of another format"]

@@ -26,8 +26,7 @@ from .transformer import TransformerDecoder, TransformerEncoder
 
 
 class Dot(nn.Module):
-    """e_ij = s_i . h_j (Luong et al. 2015).
-    With learned keys h_j is W h_j, which is the general score under another name."""
+    """e_ij = s_i . h_j (Luong et al. 2015). With learned keys it is s_i . W h_j, which equals the general score."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -38,7 +37,7 @@ class Dot(nn.Module):
         return annotations if self.key is None else self.key(annotations)
 
     def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
-        """query [B, S, H], keys [B, T, A], coverage [B, T] (additive alone reads it, and then S is 1) -> e [B, S,
+        """query [B, S, H], keys [B, T, A], coverage [B, T] (read by the additive score only, with S = 1) -> e [B, S,
         T]."""
         return query @ keys.transpose(1, 2)
 
@@ -47,7 +46,8 @@ class Dot(nn.Module):
 
 
 class ScaledDot(Dot):
-    """e_ij = g s_i . k_j with g = 1 / sqrt(A) (Vaswani et al. 2017), or learned from there on (as in tf/nmt)."""
+    """e_ij = g s_i . k_j with g = 1 / sqrt(A) (Vaswani et al. 2017), or with g learned from that initial value (as in
+    tf/nmt)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__(config)
@@ -71,9 +71,9 @@ class General(Dot):
 
 
 class Additive(nn.Module):
-    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. Where they are normalised,
-    W s_i and U h_j + b are, each for itself. With coverage, w cov_j enters the tanh, too, cov_j being all the attention
-    that j got before (Tu et al. 2016; See et al. 2017)."""
+    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. With normalisation, W s_i
+    and U h_j + b are normalised separately. With coverage, the argument of tanh includes w cov_j, where cov_j is the
+    sum of earlier attention to j (Tu et al. 2016; See et al. 2017)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Additive(nn.Module):
 
 
 class Location(nn.Module):
-    """e_ij = (W s_i)_j (Luong et al. 2015): what the annotations hold is not asked; keys are empty."""
+    """e_ij = (W s_i)_j (Luong et al. 2015): independent of the annotations; keys are empty."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class Location(nn.Module):
 
     def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
         e = self.query(query)[..., :keys.shape[1]]
-        return nn.functional.pad(e, (0, keys.shape[1] - e.shape[-1]))  # beyond its reach: never attended
+        return nn.functional.pad(e, (0, keys.shape[1] - e.shape[-1]))  # past the reach: never visible
 
     def named_tensors(self) -> dict[str, Tensor]:
         return {"attention.query.weight": self.query.weight}
@@ -129,15 +129,15 @@ SCORES: dict[str, type[nn.Module]] = {
 
 
 class Everywhere(nn.Module):
-    """All tokens of the sentence, or the last `source_depth` of them (Hagan's tapped delay line)."""
+    """All tokens of the sentence, or the last `source_depth` ones (Hagan's tapped delay line)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
         self.depth = config["attention"]["source_depth"]
 
     def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
-        """query [B, S, H], the first of step number `step`; lengths [B], tokens [T] (0, 1, ...) -> which are looked at
-        [B, 1 or S, T], and what is added to their scores, of the same shape."""
+        """query [B, S, H], whose first step is number `step`; lengths [B], tokens [T] (0, 1, ...) -> visible positions
+        [B, 1 or S, T], and a term for their scores of the same shape."""
         first = lengths - self.depth if self.depth else torch.zeros_like(lengths)
         return ((tokens >= first[:, None]) & (tokens < lengths[:, None]))[:, None], None
 
@@ -146,7 +146,7 @@ class Everywhere(nn.Module):
 
 
 class Monotonic(Everywhere):
-    """Tokens within half_width of p_t = t, or of the last token once t is past it (Luong et al. 2015, section 3.2)."""
+    """Tokens within half_width of p_t = t, limited to the last token (Luong et al. 2015, section 3.2)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__(config)
@@ -167,10 +167,10 @@ class Monotonic(Everywhere):
 
 
 class Predictive(Monotonic):
-    """p_t = T sigmoid(v . tanh(W s_t)), and a Gaussian around it of sigma = half_width / 2 (Luong et al. 2015, section
-    3.2). It multiplies the weights, which then sum to 1 again: that is, its logarithm is added to the scores. (In the
-    paper they are not normalised again, which shrinks the context by the Gaussian's mean: an attention that is a
-    distribution serves readers, coverage and copying better.)"""
+    """p_t = T sigmoid(v . tanh(W s_t)), with a Gaussian window around it of sigma = half_width / 2 (Luong et al. 2015,
+    section 3.2). The Gaussian multiplies the weights, which are then normalised again; equivalently, its logarithm is
+    added to the scores. (The paper does not normalise again, which scales the context down by the Gaussian's mean. A
+    normalised attention serves readers, coverage and copying better.)"""
 
     def __init__(self, config: dict) -> None:
         super().__init__(config)
@@ -203,7 +203,7 @@ class Attention(nn.Module):
         self.value = (nn.Linear(annotation_size(config), context_size(config), bias=False) if attention["values"]
                       == "learned" else None)
         self.covers = attention["coverage"]
-        # how many tokens of a sentence can be attended, where parameters or states have room for so many
+        # the number of source tokens for which parameters or states have room
         self.reach = positions(config) if self.covers or attention["score"] == "location" else sys.maxsize
 
     def memory(self, annotations: Tensor, lengths: Tensor) -> Memory:
@@ -227,7 +227,7 @@ class Attention(nn.Module):
         """query [B, S, H] of the steps after the past -> context [B, S, C], weights [B, S, T]."""
         if past.coverage is None:
             weights = self.look(query, memory, past)
-        else:  # each step covers what those before it have seen
+        else:  # each step's coverage includes the step before it
             rows = []
             for i in range(query.shape[1]):
                 rows.append(self.look(query[:, i:i + 1], memory, past))
@@ -241,8 +241,8 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """The inputs of the readout, in order (y embedding, s state, c context); the units that its linear layer has for
-    each element of the readout (0: it has no layer), and what makes the readout of them."""
+    """The inputs of the readout, in order (y embedding, s state, c context); the units of its linear layer per element
+    of the readout (0: no layer); and the activation."""
 
     parts: str
     units: int
@@ -250,7 +250,7 @@ class Readout(NamedTuple):
 
 
 def _maxout(x: Tensor) -> Tensor:
-    """[.., 2 O] -> [.., O]: unit i and unit O + i are a pair (the paper's 2i - 1 and 2i)."""
+    """[.., 2 O] -> [.., O]: the maximum of units i and O + i (the paper's 2i - 1 and 2i)."""
     return torch.maximum(*x.chunk(2, dim=-1))
 
 
@@ -258,15 +258,15 @@ READOUTS: dict[str, Readout] = {
     "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
     "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
     "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
-    # The larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
+    # Maximum of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2.
     "maxout": Readout("ysc", 2, _maxout),
     "linear": Readout("cs", 1, nn.Identity()),    # W [c; s] + b, OpenNMT-py with its mlp attention
 }
 
 
 class Parts(nn.Linear):
-    """W [y; s; c] + b of parts of these sizes, by their letters.
-    Where it is normalised, it is a sum: each part's product with its columns of W has its own bias and norm."""
+    """W [y; s; c] + b. sizes: the size of each part by its letter. With normalisation, the sum of each part's product
+    with its columns of W, with a bias and norm of its own."""
 
     def __init__(self, sizes: dict[str, int], units: int, normalization: str) -> None:
         super().__init__(sum(sizes.values()), units, bias=normalization == "none")
@@ -276,7 +276,7 @@ class Parts(nn.Linear):
         self.biases = nn.ParameterDict({part: nn.Parameter(torch.zeros(units)) for part in self.norms})
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: the parts side by side."""
+        """x: the parts, concatenated."""
         if not self.norms:
             return super().forward(x)
         sizes = list(self.sizes.values())
@@ -293,13 +293,13 @@ class Parts(nn.Linear):
 
 
 class Decoder(nn.Module):
-    """The parts that all styles share: embedding, stacked cells, initial state, readout. `step` is the style's own.
+    """The parts that all styles share: embedding, stacked cells, initial state, readout. Each style defines `step`.
 
-    Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
+    Residual: as in the encoder. The readout, and a query from the top layer, read the layer's output.
     """
 
     reads_context = False  # the first layer reads [y; c]
-    second_cell = False    # it has a second cell
+    second_cell = False    # the first layer has a second cell
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -323,14 +323,14 @@ class Decoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def cell(self, inputs: int, layer: int, followed: bool = False) -> nn.Module:
-        """A cell of this layer, with its transitions unless the layer's second cell has them."""
+        """A cell of this layer. If the layer's second cell follows, that one has the transitions."""
         decoder = self.config
         transitions = decoder["upper_transitions"] if layer > 0 else 0 if followed else decoder["transitions"]
         return recurrent(decoder["cell"], inputs, decoder["hidden"], decoder["normalization"], transitions)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """tokens [...] -> embeddings; the first input is the embedding of bos or eos, or a zero vector;
-        a temporary id (weights/model/copies.py) is <unk>."""
+        """tokens [...] -> embeddings. The first input is the embedding of bos or eos, or a zero vector; a temporary id
+        (weights/model/copies.py) is embedded as <unk>."""
         if first and self.config["first_input"] == "eos":
             tokens = torch.full_like(tokens, EOS)
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
@@ -340,8 +340,8 @@ class Decoder(nn.Module):
         return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
-        """The state before the first target token.
-        LSTM cell states start at zero unless the encoder's are handed over, or, with initial_cell state, as h does."""
+        """The state before the first target token. LSTM cell states start at zero, unless they are the encoder's final
+        ones or, with initial_cell state, equal h."""
         batch, hidden = memory.annotations.shape[0], self.config["hidden"]
         zero = memory.annotations.new_zeros(batch, hidden)
         states = CELLS[self.config["cell"]].states
@@ -374,11 +374,12 @@ class Decoder(nn.Module):
         return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
 
     def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
-        """The output of layer i, whose input is x."""
+        """The output of layer i with input x."""
         return h + x if self.config["residual"] and i > 0 else h
 
     def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
-        """Layers first.. one step on, x [B, in] -> their states, what the top puts out [B, H]."""
+        """Advances the layers from `first` on by one step. x [B, in] -> their states, the output of the top layer [B,
+        H]."""
         layers = []
         for i in range(first, len(self.layers)):
             layers.append(self.layers[i].step(self.dropout(x), state.layers[i]))
@@ -386,17 +387,17 @@ class Decoder(nn.Module):
         return layers, x
 
     def sequence(self, x: Tensor, state: DecoderState) -> Tensor:
-        """All layers over all steps, x [B, S, in] -> what the top puts out [B, S, H]."""
+        """Runs all layers over all steps. x [B, S, in] -> the output of the top layer [B, S, H]."""
         for i, (layer, old) in enumerate(zip(self.layers, state.layers)):
             x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
         return x
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        """y [B, E] -> what the output reads of this one step (its tensors have no S), next state."""
+        """y [B, E] -> the inputs of the output for this step (tensors without S), next state."""
         raise NotImplementedError
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
-        """Teacher forcing: y [B, S, E] -> all steps."""
+        """Teacher forcing: y [B, S, E] -> the inputs of the output for all steps."""
         steps = []
         for i in range(y.shape[1]):
             reads, state = self.step(y[:, i], state, memory)
@@ -431,13 +432,13 @@ class Luong(Decoder):
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         if state.feed is not None:
             return super().teach(y, state, memory)
-        s = self.sequence(y, state)  # no feedback from the attention: all steps at once
+        s = self.sequence(y, state)  # no feedback from the attention, so all steps at once
         c, weights = self.attention(s, memory, state.past)
         return Reads(self.read(y, s, c), s, y, weights)
 
 
 class Conditional(Decoder):
-    """s' = cell1(s, y); c from score(s', h); s = cell2(s', c) (Nematus, Marian); further layers stand on top of s."""
+    """s' = cell1(s, y); c from score(s', h); s = cell2(s', c) (Nematus, Marian); further layers are stacked on s."""
 
     second_cell = True
 
@@ -459,8 +460,8 @@ class Conditional(Decoder):
 
 
 class Bahdanau(Decoder):
-    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015).
-    Of several layers the first, which reads the context, asks for it."""
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). With several layers, s_{i-1}
+    is the state of the first, which reads the context."""
 
     reads_context = True
 
@@ -472,8 +473,8 @@ class Bahdanau(Decoder):
 
 
 class Fixed(Decoder):
-    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014),
-    which is the memory's only entry."""
+    """No attention: the same c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the
+    only entry of the memory."""
 
     reads_context = True
 
@@ -516,7 +517,7 @@ class Speller(nn.Module):
 
     @torch.no_grad()
     def spell(self, readout: Tensor) -> list[int]:
-        """readout [O] -> the characters, greedily; <unk> and <s> are never among them."""
+        """readout [O] -> the characters by greedy search, never <unk> or <s>."""
         state, word = (readout[None], torch.zeros_like(readout[None])), [BOS]
         while len(word) <= self.LONGEST:
             state = self.cell.step(self.embedding(torch.tensor(word[-1:], device=readout.device)), state)
@@ -549,7 +550,7 @@ class AlignmentHead(nn.Module):
         return self.key(torch.cat([annotations, embeddings], dim=-1))
 
     def forward(self, embeddings: Tensor, states: Tensor, memory: Memory) -> Tensor:
-        """embeddings [B, S, E] of the tokens that were chosen, states [B, S, H] that chose them -> [B, S, T]."""
+        """embeddings [B, S, E] of the chosen tokens, states [B, S, H] that chose them -> [B, S, T]."""
         e = self.query(torch.cat([embeddings, states], dim=-1)) @ memory.alignment_keys.transpose(1, 2)
         return torch.softmax(e.masked_fill(~memory.mask[:, None], float("-inf")), dim=-1)
 
@@ -559,8 +560,8 @@ class AlignmentHead(nn.Module):
 
 
 class Model(nn.Module):
-    """A whole model. config: validated (weights/model/config.py); source, target: vocabulary sizes; characters:
-    that of what it spells with, 0 unless the output's type is characters."""
+    """A whole model. config: validated (weights/model/config.py). source, target: vocabulary sizes. characters: the
+    size of the speller's vocabulary, 0 unless the output's type is characters."""
 
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
@@ -578,8 +579,8 @@ class Model(nn.Module):
         self.dropout = Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
-        """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at,
-        and its first state."""
+        """ids [B, T], lengths [B] (on the CPU), words [B, T] for copying outputs -> the decoder's memory and its first
+        state."""
         annotations, finals = self.encoder(ids, lengths)
         memory = self.decoder.memory(annotations, lengths, finals)
         memory.words = words
@@ -587,7 +588,7 @@ class Model(nn.Module):
         return memory, self.decoder.start(memory, finals)
 
     def look(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        """tokens [B] -> what the output reads of this one step, next state."""
+        """tokens [B] -> the inputs of the output for this step, next state."""
         y = self.decoder.embed(tokens, first)
         reads, state = self.decoder.step(y, state, memory)
         return Reads(*(part[:, None] for part in reads)), state
@@ -599,13 +600,12 @@ class Model(nn.Module):
         return self.output.log_probs(reads, memory)[:, 0], state, reads.weights[:, 0]
 
     def teach(self, inputs: Tensor, state: DecoderState, memory: Memory) -> Reads:
-        """inputs [B, S] (begins with bos) -> what the output reads of all steps."""
+        """inputs [B, S] (begins with bos) -> the inputs of the output for all steps."""
         y = torch.cat([self.decoder.embed(inputs[:, :1], True), self.decoder.embed(inputs[:, 1:], False)], dim=1)
         return self.decoder.teach(y, state, memory)
 
     def align(self, tokens: Tensor, states: Tensor, memory: Memory) -> Tensor:
-        """tokens [B, S] that were chosen, states [B, S, H] that chose them (Reads.states) -> the head's soft alignment
-        [B, S, T]."""
+        """tokens [B, S], states [B, S, H] that chose them (Reads.states) -> the head's soft alignment [B, S, T]."""
         return self.head(self.decoder.embed(tokens, False), states, memory)
 
     def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Layer normalisation of the products that a model makes:
+"""Layer normalisation of a model's products:
 y = gain * (x - mean) / sqrt(variance + epsilon) + shift (Ba et al. 2016).
 
 A kind is a row of NORMALIZATIONS; the C server has a row of the same name (model/network/layers.c).
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 
 class Kind(NamedTuple):
-    """apart: what a vector has of two kinds (a GRU's gates and its candidate) is normalised each for itself."""
+    """apart: the two kinds of elements of a vector (a GRU's gates and its candidate) are normalised separately."""
 
     apart: bool
     epsilon: float
@@ -22,15 +22,15 @@ class Kind(NamedTuple):
 
 NORMALIZATIONS: dict[str, Kind | None] = {
     "none": None,
-    "layer": Kind(False, 1e-9),  # the whole vector at once, as Marian's models are trained
-    "gates": Kind(True, 1e-5),   # a GRU's gates and its candidate apart, as Nematus's models are
-    "residual": Kind(False, 1e-6),  # what stands between the blocks of a transformer (weights/model/transformer.py)
+    "layer": Kind(False, 1e-9),  # the whole vector, as in Marian's models
+    "gates": Kind(True, 1e-5),   # a GRU's gates and its candidate separately, as in Nematus's models
+    "residual": Kind(False, 1e-6),  # between the blocks of a transformer (weights/model/transformer.py)
 }
 
 
 class Norm(nn.Module):
-    """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: all are of one kind.
-    Without a kind ("none") it is the identity and has no parameters. epsilon: another than the kind's."""
+    """x [.., size] -> [.., size]. first: the size of the first of two kinds of elements; 0: a single kind. With the
+    name "none" it is the identity without parameters. epsilon: overrides the kind's."""
 
     def __init__(self, name: str, size: int, first: int = 0, epsilon: float | None = None) -> None:
         super().__init__()
@@ -50,5 +50,5 @@ class Norm(nn.Module):
         return torch.cat(parts, dim=-1) * self.gain + self.shift
 
     def named_tensors(self, gain: str, shift: str) -> dict[str, Tensor]:
-        """Under these names."""
+        """The parameters under these names."""
         return {} if self.kind is None else {gain: self.gain, shift: self.shift}

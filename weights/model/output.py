@@ -1,11 +1,11 @@
-"""The outputs: what the decoder shows of a step -> log-probabilities over the vocabulary, the source's words, or both.
+"""The outputs: from the decoder's step to log-probabilities over the vocabulary, the source's words, or both.
 
-An output is a row of OUTPUTS; the C server has a row of the same name. Those that copy give every source position a
-score on the scale of the vocabulary's logits: all ways of producing a token add up, and one softmax goes over them all.
-A source token's id as a target (weights/model/copies.py) is in `Memory.words`: that of its word in the target
-vocabulary or, where it lacks it, a temporary id V, V + 1, ... of the sentence. The encoder's </s> stands for the end of
-the target. The attention that a search reports is that of the step, also where the scores of the positions are others
-(pointer, copy, a pointer_generator whose pointer is the readout's).
+An output is a row of OUTPUTS; the C server has a row of the same name. Copying outputs give every source position a
+score on the scale of the vocabulary's logits; the probabilities of all ways to produce a token are added, under one
+softmax. `Memory.words` has the source tokens as target ids (weights/model/copies.py): the id of the word in the target
+vocabulary or, if the vocabulary lacks it, a temporary id V, V + 1, ... of the sentence. The encoder's </s> stands for
+the end of the target. Searches report the attention of the step, even if the scores of the positions differ from it
+(pointer, copy, and pointer_generator with pointer readout).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .config import annotation_size, readout_size
 if TYPE_CHECKING:
     from .network import Memory
 
-IMPOSSIBLE = -1e30  # a logarithm of 0 that has a gradient
-LEAST = 2.0**-126   # the smallest normal float32: attention below it counts as this
+IMPOSSIBLE = -1e30  # stands for log 0, with a finite gradient
+LEAST = 2.0**-126   # the smallest normal float32, a lower bound on attention
 
 
 class Reads(NamedTuple):
-    """The inputs of an output for S steps: readouts [B, S, O], the top layer's output [B, S, H],
-    the embeddings of the tokens before [B, S, E], attention [B, S, T]."""
+    """The inputs of an output for S steps: readouts [B, S, O], the top layer's states [B, S, H], the embeddings of the
+    previous tokens [B, S, E], attention [B, S, T]."""
 
     readouts: Tensor
     states: Tensor
@@ -51,8 +51,8 @@ class Vocabulary(nn.Linear):
 
 
 class Copying:
-    """The computation that copying outputs share, given `scores`:
-    -> logits [B, S, V] and the scores of the source's positions [B, S, T]."""
+    """The base of copying outputs, which define `scores`: logits [B, S, V] and the scores of the source's positions [B,
+    S, T]."""
 
     copies = True
 
@@ -60,7 +60,7 @@ class Copying:
         raise NotImplementedError
 
     def log_probs(self, reads: Reads, memory: Memory) -> Tensor:
-        """-> [B, S, V + X], X: the most temporary ids that a sentence has."""
+        """Returns [B, S, V + X], where X is the largest number of temporary ids of a sentence."""
         logits, scores = self.scores(reads, memory)
         extra = max(0, int(memory.words.max()) + 1 - logits.shape[-1])
         logits = torch.cat([logits, logits.new_full((*logits.shape[:2], extra), float("-inf"))], dim=-1)
@@ -70,8 +70,8 @@ class Copying:
         return torch.log_softmax(logits, dim=-1)
 
     def marginal(self, reads: Reads, memory: Memory, wanted: Tensor) -> tuple[Tensor, Tensor]:
-        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways of producing it, and the mean over the vocabulary
-        of the log-probability of writing a token [B, S] (copies not counted): what label smoothing pulls up."""
+        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways to produce it; and the mean over the vocabulary
+        of the log-probability of writing a token [B, S] (without copies), which label smoothing raises."""
         logits, scores = self.scores(reads, memory)
         size = logits.shape[-1]
         same = memory.words[:, None] == wanted[:, :, None]  # [B, S, T]
@@ -84,14 +84,14 @@ class Copying:
 
 
 def pointed(key: nn.Linear, queries: Tensor, memory: Memory) -> Tensor:
-    """queries q [B, S, Q] -> e_j = h_j^T V q of every position [B, S, T]; key holds V^T."""
+    """queries q [B, S, Q] -> e_j = h_j^T V q for every position [B, S, T]; key holds V^T."""
     e = queries @ key(memory.annotations).transpose(1, 2)
     return e.masked_fill(~memory.mask[:, None], float("-inf"))
 
 
 class Pointer(Copying, nn.Module):
-    """Softmax over the source's positions alone, e_j = h_j^T V s (Vinyals et al. 2015).
-    It ends at the source's </s>."""
+    """Softmax over the source's positions alone, e_j = h_j^T V s (Vinyals et al. 2015). Copying the source's </s> ends
+    the target."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__()
@@ -107,10 +107,11 @@ class Pointer(Copying, nn.Module):
 
 
 class PointerGenerator(Copying, Vocabulary):
-    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w
-    [c; s; y] + b (See et al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's: with gate readout, g = w r + b of the
-    readout; with pointer readout, P_pointer is a softmax of its own over e_j = h_j^T V r. L being the log of the
-    logits' sum, exp(L + g) P_pointer(j) is position j's share beside exp(logits): that P without its denominator."""
+    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, where P_pointer is the attention of the step and P(copy) =
+    sigmoid(g), g = w [c; s; y] + b (See et al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's variants: with gate
+    readout, g = w r + b of the readout; with pointer readout, P_pointer is a separate softmax over e_j = h_j^T V r.
+    With L the logsumexp of the logits, position j has the score L + g + log P_pointer(j): together with the logits
+    these are P without its denominator."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
@@ -141,8 +142,8 @@ class PointerGenerator(Copying, Vocabulary):
 
 
 class Copy(Copying, Vocabulary):
-    """One softmax over the vocabulary and the source's positions together (Jia & Liang 2016, who copy by the
-    attention's own scores; here e_j = h_j^T V s, as a pointer's)."""
+    """One softmax over the vocabulary and the source's positions (Jia & Liang 2016, who use the attention's scores;
+    here e_j = h_j^T V s, as in Pointer)."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
@@ -155,6 +156,6 @@ class Copy(Copying, Vocabulary):
         return super().named_tensors() | {"output.key.weight": self.key.weight}
 
 
-# Characters are a vocabulary whose <unk> is spelled when it is printed (model.py's Speller).
+# Type characters is a vocabulary whose <unk> is spelled when it is printed (network.py's Speller).
 OUTPUTS: dict[str, type[nn.Module]] = {"vocabulary": Vocabulary, "characters": Vocabulary, "pointer": Pointer,
                                        "pointer_generator": PointerGenerator, "copy": Copy}

@@ -1,8 +1,8 @@
-"""SentencePiece's unigram training leaves some frequent words without their mark of white space (`cette`, which then
-always follows a lone mark), and a model that has just written a lone mark, before a number or a name, is drawn to them.
-Here they get it.
+"""Repairs vocabularies: SentencePiece's unigram training leaves some frequent words without the white space mark
+(`cette`, which then always follows a lone mark), and a model that has written a lone mark, before a number or a name,
+is drawn to them. `rejoin` adds the mark to such pieces.
 
-Input: a vocabulary file and text. Output: the file with such pieces renamed; their ids and scores stay.
+Input: a vocabulary file and text. Output: the file with these pieces renamed; ids and scores stay.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Iterable, Iterator
 import sentencepiece
 
 MARK = "\u2581"
-SHARE, LEAST = 0.85, 30  # the share of a piece's uses that follow a lone mark, and the least number of its uses
+SHARE, LEAST = 0.85, 30  # minimum share of a piece's uses that follow a lone mark; minimum number of uses
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """-> the number at this place, the place after it."""
+    """Returns the number at this offset, and the offset after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 127) << shift
@@ -36,7 +36,7 @@ def as_varint(value: int) -> bytes:
 
 
 def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a message that holds only messages: number, content."""
+    """The fields of a protobuf message whose fields are all messages: number, content."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -47,7 +47,7 @@ def messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def renamed(piece: bytes, names: dict[str, str]) -> bytes:
-    """A piece's message, whose first field is its text."""
+    """Renames a piece in its message, whose first field is its text."""
     size, begin = varint(piece, 1)
     assert piece[0] == 1 << 3 | 2
     old = piece[begin:begin + size].decode()
@@ -64,7 +64,7 @@ def rename(path: Path, names: dict[str, str]) -> None:
 
 
 def torn(processor: sentencepiece.SentencePieceProcessor, lines: Iterable[str]) -> dict[str, str]:
-    """Words that lack their mark -> with it."""
+    """The words that lack their mark -> the words with it."""
     used, following = Counter(), Counter()
     for line in lines:
         pieces = processor.encode(line, out_type=str)

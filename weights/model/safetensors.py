@@ -29,7 +29,7 @@ DATA_ALIGNMENT = 64
 
 
 class FormatError(ValueError):
-    """A file that is not a whole and consistent container."""
+    """The file is not a complete and consistent container."""
 
 
 def to_bfloat16(values: ndarray) -> ndarray:
@@ -44,15 +44,14 @@ def from_bfloat16(patterns: ndarray) -> ndarray:
 
 
 def write(path: Path, tensors: dict[str, ndarray], metadata: dict[str, str] | None = None) -> None:
-    """Writes the file."""
     write_parts(path, {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}, tensors.items(),
                 metadata)
 
 
 def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]]],
                 parts: Iterable[tuple[str, ndarray]], metadata: dict[str, str] | None = None) -> None:
-    """The same of tensors that come one by one, whole or a few rows at a time, in any order, and are those of the
-    layout. Larger elements stand first, so that every tensor is aligned to its own element and no gap is needed."""
+    """Writes tensors that arrive one at a time, whole or a few rows at a time, in any order; together they must be
+    those of the layout. Larger elements come first, so that every tensor is aligned to its element without padding."""
     header: dict[str, dict] = {METADATA: metadata} if metadata else {}
     end = 0
     for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
@@ -82,7 +81,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict:
 
 
 def _parse_header(content: bytes) -> tuple[dict, int]:
-    """-> header, where the data begins."""
+    """Returns the header, and the offset of the data."""
     if len(content) < 8:
         raise FormatError("shorter than the header's length")
     length = int.from_bytes(content[:8], "little")
@@ -98,13 +97,13 @@ def _parse_header(content: bytes) -> tuple[dict, int]:
 
 
 def _sizes(value: object) -> bool:
-    """A list of whole numbers from 0. True and False are numbers to Python."""
+    """Whether the value is a list of non-negative integers. In Python True and False are integers, too."""
     return (isinstance(value, list) and all(isinstance(size, int) and not isinstance(size, bool) and size >= 0
                                             for size in value))
 
 
 def _entry(name: str, entry: object) -> dict:
-    """The valid header entry of a tensor."""
+    """Checks the header entry of a tensor."""
     if not isinstance(entry, dict):
         raise FormatError(f"{name}: its entry is not an object")
     if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
@@ -117,7 +116,7 @@ def _entry(name: str, entry: object) -> dict:
 
 
 def read(path: Path) -> tuple[dict[str, ndarray], dict[str, str]]:
-    """-> tensors by name (read-only arrays), metadata. Raises FormatError."""
+    """Returns the tensors by name (read-only arrays), and the metadata. Raises FormatError."""
     content = path.read_bytes()
     header, data = _parse_header(content)
     metadata = header.pop(METADATA, {})

@@ -1,8 +1,8 @@
 """Sampling in PyTorch: the reference that the C server is held to.
 
-p(token) ~ exp(log p / temperature), of the top_k best alone (Fan et al. 2018), and of those only the fewest best that
-have top_p of what is left (Holtzman et al. 2020). The numbers drawn are those of Philox4x32-10 (Salmon et al. 2011), a
-function of seed, step and sample alone.
+p(token) ~ exp(log p / temperature), limited to the top_k most likely tokens (Fan et al. 2018), and of these to the
+smallest number that has top_p of their probability (Holtzman et al. 2020). Random numbers are those of Philox4x32-10
+(Salmon et al. 2011), a function of seed, step and sample alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORD = 2**32 - 1
 
 
 def philox(counter: tuple[int, int, int, int], key: int) -> tuple[int, int, int, int]:
-    """Four words of 32 random bits; the key has 64."""
+    """Returns four words of 32 random bits; the key has 64 bits."""
     a, b = key & WORD, key >> 32
     for _ in range(10):
         x, y = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
@@ -30,14 +30,14 @@ def philox(counter: tuple[int, int, int, int], key: int) -> tuple[int, int, int,
 
 
 def uniform(seed: int, step: int, sample: int) -> float:
-    """0 <= u < 1."""
+    """A uniform number, 0 <= u < 1."""
     low, high, _, _ = philox((step, sample, 0, 0), seed)
     return ((high << 32 | low) >> 11) * 2.0**-53
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """As in a request; top_k 0: all."""
+    """The parameters of a request; top_k 0: no limit."""
 
     temperature: float
     top_k: int
@@ -45,8 +45,8 @@ class Sampling:
 
 
 def cut(pool: list[float], share: float) -> tuple[int, float]:
-    """How many of these weights, from the first on, have more than this share of their sum;
-    and by which share of it the last of them was needed, or too much."""
+    """Returns the smallest number of leading weights that exceeds this share of their sum, and the smallest distance of
+    a partial sum from that share, relative to the sum."""
     total, sum, count, gap = math.fsum(pool), 0.0, 0, math.inf
     while count < len(pool) and sum <= share * total:
         sum += pool[count]
@@ -56,8 +56,8 @@ def cut(pool: list[float], share: float) -> tuple[int, float]:
 
 
 def draw(log_probs: list[float], sampling: Sampling, u: float) -> tuple[int, float]:
-    """A token of those of this row; and the least gap, in log-probability or as a share of what may be drawn,
-    that it hung on."""
+    """Returns a token drawn from this row, and the smallest gap on which the draw depended, in log-probability or as a
+    share of the pool."""
     order, gap = list(range(len(log_probs)))[::-1], math.inf
     if sampling.top_k or sampling.top_p < 1:
         order.sort(key=lambda token: (-log_probs[token], token))
@@ -76,8 +76,8 @@ def draw(log_probs: list[float], sampling: Sampling, u: float) -> tuple[int, flo
 @torch.no_grad()
 def sample(model: Model, source: list[int], count: int, sampling: Sampling, seed: int,
            words: list[int] | None = None) -> list[Hypothesis]:
-    """So many independent samples, the best score (length penalty 1) first. `margin` of the first:
-    the least that a draw, or their order, hung on."""
+    """Returns `count` independent samples, sorted by score (length penalty 1), best first. `margin` of the first: the
+    smallest gap on which a draw or the order depended."""
     memory, start = encode(model, [source], None if words is None else [words])
     longest, found = max_length(model.config, len(source)), []
     for number in range(count):

@@ -1,11 +1,12 @@
 """Greedy, beam and exact search and forced scoring in PyTorch:
 the reference that the C server is held to (sampling: weights/model/sampling.py).
 
-The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the
-sentence, where k is the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends
-when k = 0 or at the length limit, where open hypotheses join the list as they stand; the list is sorted by log_prob /
-length^penalty (length counts </s>). With defaults.finished `replaced` it follows CTranslate2: k stays the beam size,
-one of the next k that does not end takes the place of each that does, and the search ends when so many have ended.
+The beam search follows Marian: each step keeps the best k continuations by unnormalised sum over all open hypotheses of
+the sentence, where k is the beam size less the number of finished hypotheses; the search ends when k = 0 or at the
+length limit, where open hypotheses join the list unfinished; the list is sorted by log_prob / length^penalty (length
+counts </s>). With defaults.finished `replaced` it follows CTranslate2: k stays the beam size, each hypothesis that ends
+is replaced by one of the next k that do not end, and the search ends when as many hypotheses as the beam size have
+ended.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .tokenizer import BOS, EOS, UNK, Tokenizer
 
 @dataclass
 class Hypothesis:
-    """tokens without </s>; log_probs with that of </s> when `ended`; attention rows, one a token and one for </s>."""
+    """tokens without </s>; log_probs, with that of </s> if `ended`; attention, one row per token and one for </s>."""
 
     tokens: list[int]
     log_probs: list[float]
@@ -39,8 +40,8 @@ class Hypothesis:
 
 
 def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]:
-    """texts: what each source token stands for (Tokenizer.texts), without </s>. -> for the place of each <unk> the text
-    of the token that got the most attention there (Luong et al. 2015)."""
+    """texts: the text of each source token (Tokenizer.texts), without </s>. Returns {position of <unk>: the text of the
+    source token with the most attention there} (Luong et al. 2015)."""
     columns = range(len(texts))
     found = {i: texts[max(columns, key=hypothesis.attention[i].__getitem__)]
              for i, token in enumerate(hypothesis.tokens) if token == UNK and hypothesis.attention[i]}
@@ -50,8 +51,7 @@ def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]
 @torch.no_grad()
 def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: Tokenizer | None,
           device: torch.device | str = "cpu") -> dict[int, str]:
-    """-> for the place of each <unk> the word that the model spells there, unless it has no characters. characters
-    None: {}."""
+    """Returns {position of <unk>: the word that the model spells there}, without empty words. characters None: {}."""
     if characters is None or UNK not in hypothesis.tokens:
         return {}
     ids, lengths = pad([source])
@@ -62,13 +62,12 @@ def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: T
 
 def print_unknowns(model: Model, source: list[int], hypothesis: Hypothesis, texts: list[str],
                    characters: Tokenizer | None) -> dict[int, str]:
-    """The text that is printed for each <unk>: the word that the model spells,
-    or the source text that it attended to."""
+    """The text for each <unk>: the word that the model spells, or else the source text with the most attention."""
     return replace_unknowns(hypothesis, texts) | spell(model, source, hypothesis, characters)
 
 
 def max_length(config: dict, source_tokens: int) -> int:
-    """The longest target, </s> not counted, for a source of so many tokens (its </s> counted)."""
+    """The maximum target length, without </s>, for this number of source tokens, with </s>."""
     return max(1, math.floor(config["limits"]["max_target_ratio"] * source_tokens + 0.5))
 
 
@@ -91,7 +90,7 @@ def without_unknowns(model: Model, log_probs: Tensor) -> Tensor:
 
 def encode(model: Model, sentences: list[list[int]], words: list[list[int]] | None,
            device: torch.device | str = "cpu") -> tuple[Memory, DecoderState]:
-    """words: the sentences' tokens as targets (weights/model/copies.py), which only outputs that copy read."""
+    """words: the sentences' tokens as target ids (weights/model/copies.py), for copying outputs."""
     ids, lengths = pad(sentences)
     return model.encode(ids.to(device), lengths, pad(words)[0].to(device) if words is not None and model.output.copies
                         else None)
@@ -100,8 +99,8 @@ def encode(model: Model, sentences: list[list[int]], words: list[list[int]] | No
 @torch.no_grad()
 def greedy(model: Model, sentences: list[list[int]], device: torch.device | str = "cpu",
            words: list[list[int]] | None = None) -> list[Hypothesis]:
-    """sentences: source ids with </s>; words as in `encode`.
-    One hypothesis each, in order; `margin` is the smallest gap between best and second."""
+    """sentences: source ids with </s>; words as in `encode`. Returns one hypothesis per sentence, in order; `margin` is
+    the smallest gap between the best and the second token."""
     limits = [max_length(model.config, len(s)) for s in sentences]
     memory, state = encode(model, sentences, words, device)
     found = [Hypothesis([], [], False) for _ in sentences]
@@ -145,8 +144,8 @@ class _Open:
 @torch.no_grad()
 def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty: float = 1.0,
          device: torch.device | str = "cpu", words: list[list[int]] | None = None) -> list[list[Hypothesis]]:
-    """n-best lists, best first; words as in `encode`. `margin` of the best:
-    the gap to the second, and of every cut between kept and dropped, the least."""
+    """Returns n-best lists, best first; words as in `encode`. `margin` of the best: the smallest gap between kept and
+    dropped candidates, or between the best two hypotheses."""
     limits = [max_length(model.config, len(s)) for s in sentences]
     replaces = model.config["defaults"]["finished"] == "replaced"
     memory, state = encode(model, sentences, words, device)
@@ -194,14 +193,14 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
             parents, chosen, new_rows = ([item for item, on in zip(items, goes_on) if on]
                                          for items in (parents, chosen, new_rows))
         selected = torch.tensor(parents, dtype=torch.long, device=device)
-        if [row.sentence for row in new_rows] != [row.sentence for row in rows]:  # rows of a sentence share its memory
+        if [row.sentence for row in new_rows] != [row.sentence for row in rows]:  # rows of a sentence share a memory
             memory = memory.select(selected)
         state = state.select(selected)
         tokens = torch.tensor(chosen, dtype=torch.long, device=device)
         rows = new_rows
     for sentence, hypotheses in enumerate(finished):
         hypotheses.sort(key=lambda h: -h.score(length_penalty))
-        if len(hypotheses) > size:  # several may end in the last step
+        if len(hypotheses) > size:  # several may end in the same step
             margins[sentence] = min(margins[sentence], hypotheses[size - 1].score(length_penalty)
                                     - hypotheses[size].score(length_penalty))
             del hypotheses[size:]
@@ -213,9 +212,10 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
 @torch.no_grad()
 def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length_penalty: float = 1.0,
           words: list[int] | None = None) -> list[Hypothesis]:
-    """The best of all translations of at most this many tokens, best first: depth first, likely words first; a path is
-    given up if no continuation can score more than the last of the best so far (Stahlberg and Byrne 2019). `margin` of
-    the best: the least gap in the list, and from it to the next."""
+    """The best of all translations of at most `longest` tokens, best first. Depth-first search with likely tokens
+    first; a path is pruned if no continuation can score higher than the last of the best so far (Stahlberg and Byrne
+    2019). `margin` of the best: the smallest gap between neighbours in the list, including the first translation that
+    was left out."""
     memory, start = encode(model, [source], None if words is None else [words])
     found: list[Hypothesis] = []
 

@@ -1,5 +1,5 @@
-"""How the numbers of a model are stored, in NumPy: float32 tensors by name <-> the tensors of the file.
-A new storage is a row of STORAGES."""
+"""The storage of a model's numbers, in NumPy: float32 tensors by name <-> the tensors of the file. A new storage is a
+row of STORAGES."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy import ndarray
 from . import safetensors
 
 SCALE = ".scale"
-INPUT_SCALE = ".input_scale"  # of a product: what its inputs are multiplied with before they are rounded to int8
-BLOCK = 1 << 18  # numbers that are changed at once
+INPUT_SCALE = ".input_scale"  # of a product: its inputs are multiplied by this before they are rounded to int8
+BLOCK = 1 << 18  # numbers converted at a time
 
 
 def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
-    """matrix [out, in] float32 -> int8 [out, in] in -127..127 and scale [out] float32:
-    matrix = int8 * scale, row by row."""
+    """matrix [out, in] float32 -> int8 [out, in] in -127..127 and scale [out] float32, with matrix = int8 * scale for
+    each row."""
     largest = numpy.abs(matrix).max(axis=1)
     scale = numpy.where(largest > 0, largest / 127, 1).astype(numpy.float32)
     return numpy.rint(matrix / scale[:, None]).clip(-127, 127).astype(numpy.int8), scale
@@ -29,8 +29,8 @@ def _store_int8(name: str, rows: ndarray) -> dict[str, ndarray]:
 
 
 class Storage(NamedTuple):
-    """How rows of a matrix [out, in] are stored; of int8 each has a scale.
-    Vectors stay float32: they are few, and biases are added to float32 sums."""
+    """How the rows of a matrix [out, in] are stored; int8 rows have a scale each. Vectors stay float32: they are small,
+    and biases are added to float32 sums."""
 
     dtype: numpy.dtype
     store: Callable[[str, ndarray], dict[str, ndarray]]
@@ -45,8 +45,7 @@ STORAGES: dict[str, Storage] = {
 
 
 def pieces(name: str, tensor: ndarray, storage: str) -> Iterator[tuple[str, ndarray]]:
-    """A float32 tensor -> what the file holds of it, a few rows at a time:
-    what is made on the way is then small beside a large matrix."""
+    """A float32 tensor -> its parts in the file, a few rows at a time, so that temporary arrays stay small."""
     if tensor.ndim != 2:
         yield name, tensor
         return
@@ -56,7 +55,7 @@ def pieces(name: str, tensor: ndarray, storage: str) -> Iterator[tuple[str, ndar
 
 
 def store_one(name: str, tensor: ndarray, storage: str) -> dict[str, ndarray]:
-    """The same at once."""
+    """A float32 tensor -> its tensors in the file."""
     return STORAGES[storage].store(name, tensor) if tensor.ndim == 2 else {name: tensor}
 
 
@@ -76,7 +75,7 @@ def store(tensors: dict[str, ndarray], storage: str) -> dict[str, ndarray]:
 
 
 def expand(stored: dict[str, ndarray]) -> dict[str, ndarray]:
-    """The tensors of a file -> float32 tensors by name; scales are multiplied in."""
+    """The tensors of a file -> float32 tensors by name, with scales applied."""
     tensors = {}
     for name, tensor in stored.items():
         if name.endswith((SCALE, INPUT_SCALE)):

@@ -24,15 +24,16 @@ import sentencepiece
 from .config import NO_FILE
 from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
 
-UNKNOWN = "\u2047"  # how <unk> is printed
+UNKNOWN = "\u2047"  # the printed form of <unk>
 MARK, SPACE = "\uffed", "\u2581"
-# Unicode's White_Space, for a set in a regular expression.
+# Unicode's White_Space as a character class of a regular expression.
 WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
 
 
 class Token(NamedTuple):
-    """id; its piece, for an unknown one the text as the vocabulary would write it; its characters text[begin:end]."""
+    """piece: for an unknown token the text in the vocabulary's notation. The token covers the characters
+    text[begin:end]."""
 
     id: int
     piece: str
@@ -41,20 +42,20 @@ class Token(NamedTuple):
 
 
 class Tokenizer:
-    """One side: text -> ids (without </s>), ids -> text. options: what else it does (`options_of`)."""
+    """One side: text -> ids (without </s>), ids -> text. options: those of `options_of`."""
 
     pieces: list[str]
-    special: tuple[int, int, int]  # the ids of <unk>, <s>, </s>; -1: there is none
+    special: tuple[int, int, int]  # the ids of <unk>, <s>, </s>; -1: missing
 
     def __init__(self, path: Path, options: dict) -> None:
-        """options: what concerns all; path: for subclasses."""
-        # Weights/model/copies.py reads texts in capitals in small letters.
+        """path: read by subclasses."""
+        # Texts in capitals are read in lower case (weights/model/copies.py).
         self.lowers = options.get("capitals") == "lowered"
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
-        """Makes a vocabulary of at most `size` pieces, the special ones counted, of the lines,
-        and writes it to `path`."""
+        """Trains a vocabulary of at most `size` pieces, including the special ones, on the lines, and writes it to
+        `path`."""
         raise NotImplementedError
 
     @property
@@ -68,16 +69,16 @@ class Tokenizer:
         return [token.id for token in self.tokens(text)]
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
-        """others: at some of the places, whatever the id there, a piece that the vocabulary need not have."""
+        """others: {position: piece} to print instead of the id there; the vocabulary need not have the piece."""
         raise NotImplementedError
 
     def find(self, piece: str) -> int:
-        """The id that text becomes as this piece, or -1; the special ones are no text."""
+        """The id of this piece in text, or -1; special tokens never occur in text."""
         raise NotImplementedError
 
     def texts(self, text: str) -> list[str]:
-        """The text that each token stands for, without white space;
-        a token without its own character stands for the next token's text."""
+        """The text of each token without white space; a token without visible characters gets the text of the next
+        one."""
         found: list[str] = []
         for token in reversed(self.tokens(text)):
             visible = text[token.begin:token.end].strip(WHITE_CHARACTERS)
@@ -85,7 +86,7 @@ class Tokenizer:
         return found[::-1]
 
 
-# OPUS-MT's preparation of text before it is split (model/text/tokenizer.h); "\uff11" is a mistake in its script.
+# OPUS-MT's preparation of text before tokenisation (model/text/tokenizer.h); "\uff11" is an error in its script.
 PREPARED = {ord(character): written for characters, written in (
     ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"),
     ("％", "%"), ("～", "~"),
@@ -95,7 +96,7 @@ PREPARED = {ord(character): written for characters, written in (
 
 
 def prepare(text: str) -> tuple[str, list[int]]:
-    """-> the text, and the place in the text as it was of each of its characters and of its end."""
+    """Returns the prepared text, and for each of its characters and its end the position in the original text."""
     out, origins, end = "", [], 0
     for place, character in enumerate(text):
         other = unicodedata.category(character)[0] == "C" and character != "\n"
@@ -109,8 +110,8 @@ def prepare(text: str) -> tuple[str, list[int]]:
 
 
 def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options: object) -> None:
-    """SentencePiece's training; options: more of its own.
-    Written by us, for a file that SentencePiece writes holds the path it was trained under."""
+    """Trains SentencePiece; options: additional ones of the trainer. The file is written here because SentencePiece's
+    own writer stores the path in it."""
     sentencepiece.set_random_generator_seed(seed)
     trained = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -120,7 +121,7 @@ def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options:
 
 
 class Segment(NamedTuple):
-    """A piece that SentencePiece cuts: characters begin..end-1."""
+    """A piece in SentencePiece's segmentation, characters begin..end-1."""
 
     id: int
     piece: str
@@ -129,7 +130,7 @@ class Segment(NamedTuple):
 
 
 def segments(processor: sentencepiece.SentencePieceProcessor, text: str) -> Sequence[Segment]:
-    """The pieces of a text. Versions of the library after 0.2.0 count bytes."""
+    """The pieces of a text, with offsets in characters. Versions of the library after 0.2.0 return bytes."""
     try:
         return processor.encode(text, out_type="immutable_proto").pieces
     except ValueError:
@@ -139,7 +140,7 @@ def segments(processor: sentencepiece.SentencePieceProcessor, text: str) -> Sequ
 
 
 class SentencePiece(Tokenizer):
-    """The library's."""
+    """A model of the SentencePiece library."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)
@@ -160,9 +161,9 @@ class SentencePiece(Tokenizer):
         return self.processor.encode(prepare(text)[0] if self.prepares else text)
 
     def sample(self, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
-        """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018);
-        equal seeds draw equally."""
-        sentencepiece.set_random_generator_seed(seed)  # for new threads, of which a list gets one
+        """One segmentation of each text, drawn in proportion to its probability to the power of alpha (Kudo 2018).
+        Equal seeds give equal draws."""
+        sentencepiece.set_random_generator_seed(seed)  # applies to new threads; each call starts one
         return self.processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
@@ -176,7 +177,8 @@ class SentencePiece(Tokenizer):
 
 
 class Numbered(SentencePiece):
-    """Its pieces, numbered by a list (model/text/tokenizer.c): it may lack some of them, and have others."""
+    """SentencePiece with ids from a list of pieces (model/text/tokenizer.c), which may lack some of its pieces and have
+    others."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)
@@ -202,7 +204,7 @@ class Numbered(SentencePiece):
 
 
 def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
-    """The most frequent pieces; of equals those that come first in the order of code points. size 0: all."""
+    """Writes the most frequent pieces; of equally frequent ones those with lower code points. size 0: all."""
     counts = Counter(pieces)
     for piece in SPECIAL:
         counts.pop(piece, None)
@@ -213,12 +215,12 @@ def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: in
 
 
 def lower(text: str) -> str:
-    """Unicode's simple lower case: one character of one."""
+    """Unicode's simple lower case, which maps each character to one character."""
     return "".join(character.lower()[0] for character in text)
 
 
 class Plain(Tokenizer):
-    """Text cut by rule, ids by a vocabulary file."""
+    """Text tokenised by rules, with ids from a vocabulary file."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)
@@ -233,12 +235,12 @@ class Plain(Tokenizer):
 
     @classmethod
     def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
-        """piece, begin, end"""
+        """Yields piece, begin, end."""
         raise NotImplementedError
 
     @classmethod
     def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
-        """The printed text; whether no space precedes it, and whether none follows it."""
+        """Returns the printed text, whether it joins the text before it, and whether it joins the text after it."""
         raise NotImplementedError
 
     def tokens(self, text: str) -> list[Token]:
@@ -268,7 +270,7 @@ def is_punctuation(character: str) -> bool:
 
 
 class Words(Plain):
-    """The words between white space."""
+    """Words between white space."""
 
     @classmethod
     def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
@@ -306,7 +308,7 @@ class Words(Plain):
 
 
 class Characters(Plain):
-    """One token a character."""
+    """One token per character."""
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)
@@ -333,8 +335,8 @@ KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Wo
 
 
 def options_of(section: dict, side: str) -> dict:
-    """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside
-    cutting."""
+    """The tokenizer options of a side, beyond its vocabulary. section: of config.json, validated. side: source or
+    target."""
     return {key: section[key] in (side, "both")
             for key in ("lowercase", "punctuation")} | {key: section[key] for key in ("preparation", "capitals")}
 
@@ -347,12 +349,12 @@ def _open(folder: Path, section: dict, side: str) -> Tokenizer:
 
 
 def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
-    """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
+    """Returns the source tokenizer and the target tokenizer. section: of config.json, validated."""
     return _open(folder, section, "source"), _open(folder, section, "target")
 
 
 def check_special(path: Path, side: Tokenizer) -> None:
-    """PyTorch's searches know the special tokens by their ids here."""
+    """Checks that the special tokens have the ids that PyTorch's searches need."""
     if side.special != (UNK, BOS, EOS):
         found = ", ".join(f"{piece} at {place}" if place >= 0 else f"no {piece}"
                           for piece, place in zip(SPECIAL, side.special))
@@ -360,18 +362,18 @@ def check_special(path: Path, side: Tokenizer) -> None:
             f"{path}: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has {found}; the server takes them anywhere")
 
 
-CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
+CHARACTERS = "chars.vocab"  # in the folder of a model with output type characters
 
 
 def load_characters(folder: Path, config: dict) -> Characters | None:
-    """The characters with which the model spells; config: validated. None unless its output's type is characters."""
+    """The characters with which the model spells; None unless the output's type is characters. config: validated."""
     return (Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"]
             == "characters" else None)
 
 
 def vocabulary_sizes(folder: Path, config: dict, searches: bool = True) -> dict[str, int]:
-    """The sizes that Model takes, by its parameters' names. searches:
-    the vocabularies must be such as PyTorch's searches read."""
+    """The vocabulary sizes, by the names of Model's parameters. searches: whether to check that PyTorch's searches can
+    use the vocabularies."""
     source, target = load(folder, config["tokenizer"])
     if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
         raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")

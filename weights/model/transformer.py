@@ -1,10 +1,10 @@
 """Self-attention in PyTorch: the blocks, an encoder and a decoder of them (Vaswani et al. 2017),
 as Marian computes them.
 
-Letters: B sentences, T source tokens, S steps, d size of every vector between blocks, N heads, V vocabulary. What a
-layer of the decoder knows of earlier words is a row of MIXERS; activations are rows of ACTIVATIONS; the name is the one
-in config.json and the C server has a row of the same name. A block F reads x and puts out LN(x + F(x)) (norm `post`) or
-x + F(LN(x)) (`pre`, with one more LN on top of each stack).
+Letters: B sentences, T source tokens, S steps, d size of every vector between blocks, N heads, V vocabulary. A row of
+MIXERS determines how a decoder layer reads earlier words; activations are rows of ACTIVATIONS. Names are those in
+config.json, and the C server has rows of the same names. A block F reads x and returns LN(x + F(x)) (norm `post`) or x
++ F(LN(x)) (`pre`, with one more LN on top of each stack).
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish
 
 
 def sinusoids(places: Tensor, size: int) -> Tensor:
-    """places [S], whole numbers -> [S, size], size even: sin(place e^(-i c)) for i = 0 .. size / 2 - 1, then as many
-    cosines, c = ln(10000) / (size / 2 - 1): two halves, as Marian has them, where Vaswani et al. let the two
-    alternate."""
+    """places [S], integers -> [S, size], size even: sin(place e^(-i c)) for i = 0 .. size / 2 - 1, then as many
+    cosines, c = ln(10000) / (size / 2 - 1). The two halves are Marian's order; Vaswani et al. interleave them."""
     half = size // 2
     steps = torch.arange(half, dtype=places.dtype, device=places.device)
     angles = places[:, None] * torch.exp(steps * -(math.log(10000) / (half - 1)))
@@ -47,10 +46,9 @@ def slopes(heads: int) -> Tensor:
 
 
 class Input(nn.Module):
-    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, and positions. section: the stack's in
-    config.json; longest: the positions that it has, where they are learned; all places beyond the last are in the last.
-    A stored table, which begins at place 0, has as many as the file says (weights/model/folder.py); the first token is
-    in place position_offset."""
+    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, plus positions. section: the stack's in
+    config.json. longest: the number of learned positions; later places use the last one. A stored table begins at place
+    0, and the file determines its length (weights/model/folder.py); the first token is at place position_offset."""
 
     def __init__(self, section: dict, longest: int) -> None:
         super().__init__()
@@ -77,7 +75,7 @@ def _linear(linear: nn.Linear, name: str) -> dict[str, Tensor]:
 
 
 class Residual(nn.Module):
-    """The frame of every block: its norm, before or after it, and the residual x."""
+    """What all blocks share: the norm, before or after the block, and the residual connection."""
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
@@ -89,7 +87,7 @@ class Residual(nn.Module):
         return self.norm(x) if self.before else x
 
     def put_out(self, y: Tensor, x: Tensor) -> Tensor:
-        """y: the block's."""
+        """y: the block's output."""
         y = x + self.dropout(y)
         return y if self.before else self.norm(y)
 
@@ -98,8 +96,8 @@ class Residual(nn.Module):
 
 
 class Heads(nn.Module):
-    """Attention of N heads: e_ij = q_i . k_j / sqrt(d / N), of each head's own share of q = W x + b, k = U m + b and v
-    = V m + b; the heads' contexts side by side, times W_o. inputs: the size of m."""
+    """Attention with N heads: e_ij = q_i . k_j / sqrt(d / N), where each head has its own columns of q = W x + b, k = U
+    m + b and v = V m + b; the contexts of the heads are concatenated and multiplied by W_o. inputs: the size of m."""
 
     def __init__(self, section: dict, inputs: int, dropout: float) -> None:
         super().__init__()
@@ -115,8 +113,8 @@ class Heads(nn.Module):
 
     def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor,
              lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T], the first tokens in
-        each row; lean [N, S, T]: what is added to the scores. -> y [B, S, d], weights [B, N, S, T]."""
+        """x [B, S, d], the block's input; keys, values [B, T, d]; visible [B or 1, S or 1, T], the leading tokens of
+        each row; lean [N, S, T]: added to the scores. -> y [B, S, d], weights [B, N, S, T]."""
         q = self.query(x)
         if self.training and suits(q):
             y, weights = Attended.apply(q, keys, values, self.heads, visible.sum(-1).expand(x.shape[:2]), lean)
@@ -171,8 +169,8 @@ class Top(nn.Module):
 # ---- the encoder ----
 
 class TransformerEncoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, d]; no final states.
-    Each layer: self-attention over the whole sentence, then a feed-forward."""
+    """ids [B, T] -> annotations [B, T, d]; no final states. Each layer: self-attention over the whole sentence, then a
+    feed-forward block."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -185,7 +183,7 @@ class TransformerEncoder(nn.Module):
         self.alibi = section["positions"] == "alibi"
 
     def _lean(self, length: int, x: Tensor) -> Tensor | None:
-        """ALiBi, both ways: [N, T, T]."""
+        """ALiBi in both directions: [N, T, T]."""
         places = torch.arange(length, device=x.device)
         distance = (places[:, None] - places).abs().to(x.dtype)
         return -slopes(self.attentions[0].heads).to(x)[:, None, None] * distance if self.alibi else None
@@ -209,10 +207,10 @@ class TransformerEncoder(nn.Module):
         return tensors
 
 
-# ---- what a layer of the decoder knows of earlier words ----
+# ---- how a layer of the decoder reads earlier words ----
 
 class SelfAttention(nn.Module):
-    """Each step looks at itself and at all before it. State: keys and values of the steps so far, [B, s, d] each."""
+    """Each step attends to itself and all earlier steps. State: keys and values of the steps so far, [B, s, d] each."""
 
     name = "self."
 
@@ -226,7 +224,8 @@ class SelfAttention(nn.Module):
         return zero[:, None][:, :0], zero[:, None][:, :0]
 
     def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
-        """x [B, S, d], the first of step number `step` -> the block's output [B, S, d], the state after the last."""
+        """x [B, S, d], whose first step is number `step` -> the block's output [B, S, d], the state after the last
+        step."""
         u = self.heads.residual.read(x)
         keys, values = torch.cat([state[0], self.heads.key(u)],
                                  dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
@@ -325,9 +324,9 @@ MIXERS: dict[str, type[nn.Module]] = {"self_attention": SelfAttention, "ssru": S
 # ---- the decoder ----
 
 class TransformerDecoder(nn.Module):
-    """Each layer: what it knows of earlier words, attention to the annotations, a feed-forward. Step t reads the word
-    of step t - 1 in place t; the first a zero vector (first_input zero), <s> or </s>. The attention that is shown is
-    that of one head, alignment_head of alignment_layer (0: the last)."""
+    """Each layer: a mixer for earlier words, attention to the annotations, a feed-forward block. Step t reads the word
+    of step t - 1 at place t; step 0 reads a zero vector (first_input zero), <s> or </s>. The reported attention is that
+    of one head, alignment_head of alignment_layer (0: the last)."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -343,14 +342,14 @@ class TransformerDecoder(nn.Module):
         self.shown = (section["alignment_layer"] or section["layers"]) - 1
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """As the recurrent decoders'."""
+        """As in the recurrent decoders."""
         if first and self.config["first_input"] == "eos":
             tokens = torch.full_like(tokens, EOS)
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 
     def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
-        """keys, values [B, T, layers d]: layer by layer."""
+        """keys, values [B, T, layers d]: concatenated over the layers."""
         mask = torch.arange(annotations.shape[1], device=annotations.device) < lengths.to(annotations.device)[:, None]
         keys, values = (torch.cat([getattr(cross, part)(annotations) for cross in self.crosses], dim=-1)
                         for part in ("key", "value"))
@@ -365,7 +364,7 @@ class TransformerDecoder(nn.Module):
         return [mixer.added(layer) for mixer, layer in zip(self.mixers, state.layers)]
 
     def _run(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        """y [B, S, d] -> all S steps, the state after them."""
+        """y [B, S, d] -> the inputs of the output for all S steps, the state after them."""
         step = state.past.step
         x, layers, weights = self.dropout(self.input(y, step)), [], []
         keys, values = (part.chunk(len(self.mixers), dim=-1) for part in (memory.keys, memory.values))
@@ -380,12 +379,12 @@ class TransformerDecoder(nn.Module):
         return Reads(x, x, y, shown), DecoderState(layers, None, Past(step + y.shape[1], None))
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        """y [B, E] -> what the output reads of this one step (its tensors have no S), next state."""
+        """y [B, E] -> the inputs of the output for this step (tensors without S), next state."""
         reads, state = self._run(y[:, None], state, memory)
         return Reads(*(part[:, 0] for part in reads)), state
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
-        """Teacher forcing: y [B, S, E] -> all steps."""
+        """Teacher forcing: y [B, S, E] -> the inputs of the output for all steps."""
         return self._run(y, state, memory)[0]
 
     def named_tensors(self) -> dict[str, Tensor]:

@@ -6,17 +6,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-UNK, BOS, EOS = 0, 1, 2  # where those trained here have the special tokens
+UNK, BOS, EOS = 0, 1, 2  # the ids of the special tokens in vocabularies that are trained here
 SPECIAL = ("<unk>", "<s>", "</s>")
 MAX_BYTES, MIN_SIZE, MAX_SIZE = 1 << 26, 3, 1 << 20
 
 
 class VocabularyError(ValueError):
-    """A vocabulary file that cannot be used; the message names the file and the line."""
+    """The vocabulary file is invalid; the message names the file and the line."""
 
 
 def read_vocabulary(path: Path) -> list[str]:
-    """The lines of a vocabulary file, checked as the C server checks them."""
+    """Reads the lines of a vocabulary file, with the same checks as the C server."""
     if path.stat().st_size > MAX_BYTES:
         raise VocabularyError(f"{path}: a vocabulary must have at most {MAX_BYTES} bytes")
     try:

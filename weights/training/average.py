@@ -1,10 +1,10 @@
 """The mean of two models: python3 -m weights.training.average MODEL_FOLDER MODEL_FOLDER OUT [--share 0.5] [--dtype
 int8]
 
-Input: two exported models of one configuration and vocabulary, where the second began from the first. Output: a model
-folder with (1 - share) of the first's weights and `share` of the second's, and the second's vocabularies and metadata.
-After a short run on other data such a mean keeps what the first knew and what the second learned (Wortsman et al.
-2022).
+Input: two exported models with the same configuration and vocabulary, where the second was trained from the first.
+Output: a model folder with (1 - share) of the first model's weights and `share` of the second's, and the second's
+vocabularies and metadata. After a short run on other data, such a mean keeps what the first model knew and what the
+second learned (Wortsman et al. 2022).
 """
 
 from __future__ import annotations

@@ -1,21 +1,20 @@
 """Training of general models: python3 -m weights.training.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER]
 [--cool STEPS]
 
-Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora
-and links. training.pair names the corpora, source and target which of their languages is translated into which;
-training.sources, if any, which of them alone are read, and training.weights {source: weight} gives some of them another
-weight than weights/corpora/sources.tsv. The stream of examples is weights/training/mixture.py's, the arithmetic
-weights/training/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt (the
-averaged weights with the best mean validation chrF, as weights/training/export.py reads them), log.jsonl and
-samples.txt (each validation's translations).
+Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), and the folder of all
+corpora and links. training.pair names the corpora; source and target give the direction. training.sources limits the
+sources, and training.weights {source: weight} overrides weights of weights/corpora/sources.tsv. The examples come from
+weights/training/mixture.py, the arithmetic from weights/training/fused.py. Output in --out: the vocabulary,
+checkpoint.pt (everything that a resumed run needs), best.pt (the averaged weights with the best mean validation chrF,
+as weights/training/export.py reads them), log.jsonl and samples.txt (the translations of each validation).
 
-A run with training.tokens ends when so many target tokens were seen, and in the last quarter of them the rate falls on
-a straight line to 1%. Without it a run has no planned end: after the warm-up the learning rate stays for `hold` steps
-and then falls with the root of the steps, and what is kept is a moving average of the weights. --cool lets the rate
-fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any
-moment, the same command goes on from the last checkpoint, to the bit. --from starts from an exported model with the
-same configuration; the optimiser then starts anew. A model of the same pair brings its vocabulary; of another pair the
-rows of its pieces (carried_over).
+A run with training.tokens ends after this number of target tokens; in the last quarter the rate falls linearly to 1%.
+Without it a run has no planned end: after the warm-up the learning rate stays constant for `hold` steps and then falls
+with the inverse square root of the steps; the result is a moving average of the weights. --cool lets the rate fall
+linearly to 1% from the current step on, and then ends the run; another --cool may follow. An interrupted run resumes
+from its last checkpoint with the same command, bit for bit. --from starts from an exported model with the same
+configuration and a new optimiser. A model of the same pair brings its vocabulary; from one of another pair the
+embeddings of known pieces are taken over (carried_over).
 """
 
 from __future__ import annotations
@@ -51,16 +50,17 @@ DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
-# A young model repeats itself to the limit, which takes longer than what it learned between validations.
+# Early models repeat themselves up to the length limit; without a lower limit, validation would take longer than
+# training.
 VALID_RATIO = 1.6
-# Characters that a vocabulary must have whatever the text: the rest are bytes.
+# Characters that every vocabulary has; others are split into bytes.
 REQUIRED = ("".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100)))
             + "ŒœŸ‘’‚‛“”„‹›–—…•€₹₽₿™℠№℃′″†‡‰←↑→↓↔⇒≈≠≤≥−√∞•●○■□▲▼►★☆✓✔✗☐♥♪½")
-COOLED = 0.25  # of a run whose tokens are planned is this share, at its end, in which the learning rate falls to 1%
+COOLED = 0.25  # share of a run with planned tokens, at its end, in which the learning rate falls to 1%
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
-    """-> validated config, training section with defaults filled in."""
+    """Returns the validated config, and the training section with defaults filled in."""
     recipe = json.loads(path.read_text(encoding="utf-8"))
     training = recipe.pop("training")
     if unknown := training.keys() - DEFAULTS.keys():
@@ -80,18 +80,18 @@ def is_of_pair(config: dict, pair: str) -> bool:
 
 
 def is_flipped(config: dict, training: dict) -> bool:
-    """The pair's second language is translated into its first."""
+    """Whether the pair's second language is translated into its first."""
     return training["pair"] != f"{config['source']}-{config['target']}"
 
 
 def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
-    """One vocabulary for both languages, with a piece for each byte, so that <unk> never occurs, and separate digits;
-    from the mixture's texts by their weights."""
+    """Trains one vocabulary for both languages on the mixture's weighted texts, with byte fallback, so that <unk> never
+    occurs, and with digits as separate pieces."""
     size, seed = training["vocabulary"], training["seed"]
     stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2,
                              weights=training["weights"])
     lines = [text for one in stream.examples(0) for text in (one.source, one.target) if not hiding.ALWAYS.search(text)]
-    made = path.with_suffix(".model")  # a run that is stopped here finds no vocabulary, and makes it
+    made = path.with_suffix(".model")  # renamed at the end: an interrupted run trains it again
     tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True,
                             required_chars=REQUIRED)
     rejoined.rejoin(made, lines[:20000])
@@ -109,7 +109,7 @@ def chosen(kept: mixture.Cache, training: dict) -> mixture.Cache:
 
 
 def described(start: Path) -> str:
-    """An exported model as the card of one that began from it names it, with what it had seen then."""
+    """Describes an exported model and its training so far, for the card of a model that began from it."""
     metadata = safetensors.read(start / "model.safetensors")[1]
     steps, tokens = (metadata.get(key, "unknown").removeprefix("step ") for key in ("epoch", "tokens"))
     earlier = f", itself from {metadata['began']}" if metadata.get("began") else ""
@@ -117,8 +117,8 @@ def described(start: Path) -> str:
 
 
 def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[str]) -> dict[str, ndarray]:
-    """The wanted tensors of an exported model, for the vocabulary `side`:
-    a piece that the model has not gets the mean row of those that it spells it with."""
+    """The wanted tensors of an exported model for the vocabulary `side`. A piece that the model lacks gets the mean row
+    of the pieces into which the model splits it."""
     model, old, _ = folder.read(start)
     spelt = [[old.find(piece)] if old.find(piece) >= 0 or i in side.special
              else old.processor.encode(piece.replace(SPACE, " "))
@@ -134,22 +134,22 @@ def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[
 
 
 def planned_fall(tokens: int, training: dict) -> float:
-    """The factor of the learning rate after this many target tokens, in a run with a planned number of tokens; 0:
-    the run is over."""
+    """The factor of the learning rate after this number of target tokens in a run with planned tokens; 0 ends the
+    run."""
     planned = training["tokens"]
     return min(1.0, max(0.0, planned - tokens) / (COOLED * planned)) if planned else 1.0
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
-    """Linear warm-up, a plateau, the inverse root; cool:
-    (first step, steps) of the last fall, which may be still to come."""
+    """Linear warm-up, a plateau, then the inverse square root. cool: (first step, number of steps) of the final decay,
+    which may begin later."""
     warmup, hold = training["warmup"], training["hold"]
     rate = training["learning_rate"] * min(1.0, (step + 1) / warmup, math.sqrt(hold / max(step, 1)))
     return rate if cool is None else rate * max(0.01, 1 - max(0, step - cool[0]) / cool[1])
 
 
 def guide_of(batch: list[Encoded], steps: int, tokens: int) -> Tensor:
-    """-> [B, S, T]: the links of each target token with equal weights that sum to 1, or 0 where it has none."""
+    """Returns [B, S, T]: for each target token equal weights for its links, which sum to 1, or to 0 without links."""
     guide = torch.zeros(len(batch), steps, tokens)
     places = torch.tensor([(b, j, i) for b, one in enumerate(batch) for i, j in one.links]).t()
     guide[tuple(places)] = 1
@@ -218,7 +218,7 @@ class Run:
         print(f"resumed at step {self.step}, chunk {self.chunk}", flush=True)
 
     def update(self, batch: list[Encoded]) -> tuple[float, float, int]:
-        """-> per target token: the plain loss, and the guide's cross-entropy; target tokens."""
+        """Returns per target token the plain loss and the guide's cross-entropy, and the number of target tokens."""
         ids, lengths = search.pad([one.source for one in batch])
         inputs = search.pad([[BOS] + one.target for one in batch])[0]
         wanted = search.pad([one.target + [EOS] for one in batch], value=-100)[0]
@@ -239,7 +239,7 @@ class Run:
         if not math.isfinite(norm):
             sys.exit(f"step {self.step}: the gradient is not finite; the last checkpoint stands")
         self.step += 1
-        # Of the last tenth at first.
+        # Averages roughly the last tenth of the steps at first.
         (beta1, beta2), share = BETAS, max(self.training["averaging"], 10 / (self.step + 9))
         rate = self.rate(self.step - 1) / (1 - beta1 ** self.step)
         for name, p in self.parameters.items():
@@ -249,7 +249,7 @@ class Run:
                                     min(1.0, self.training["clip"] / (norm + 1e-6)), share)
 
     def averaged(self) -> Model:
-        with torch.random.fork_rng():  # the values that it has at first are drawn, and thrown away
+        with torch.random.fork_rng():  # the initial values are drawn and discarded
             model = Model(copy.deepcopy(self.config), **tokenizer.vocabulary_sizes(self.out, self.config)).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
@@ -257,7 +257,7 @@ class Run:
         return model
 
     def translate(self, model: Model, texts: list[str]) -> list[str]:
-        """Greedily."""
+        """Translates by greedy search."""
         ids = [self.side.encode(text)[:self.limit] + [EOS] for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         outputs = [""] * len(ids)
@@ -302,8 +302,9 @@ class Run:
             self.chunk, self.batch = self.chunk + 1, 0
 
     def run(self, save_every: float, validate_every: float, until: float = math.inf, last: float = math.inf) -> None:
-        """Until time.monotonic() passes `until`, step `last` or the end of the cooling: then the checkpoint is saved.
-        validate_every: core seconds, so that a run that hardly gets a core learns with it."""
+        """Trains until time.monotonic() passes `until`, step `last` is reached or cooling ends, and then saves the
+        checkpoint. validate_every: in CPU seconds, so that a run with little CPU time does not spend it on
+        validation."""
         saved, validated = time.monotonic(), time.process_time()
         sums, recent = [0.0, 0.0, 0], [0.0, 0.0, 0]
         bar = tqdm(self.updates(), mininterval=20, unit="step", initial=self.step)

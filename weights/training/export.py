@@ -20,7 +20,7 @@ from ..model.network import Model
 
 
 def metadata(best: dict) -> dict[str, str]:
-    """The origin of the weights, for `__metadata__` of the container; best: the content of best.pt."""
+    """The origin of the weights, for the container's `__metadata__`. best: the content of best.pt."""
     return {"seed": str(best["training"]["seed"]), "torch": torch.__version__, "epoch": str(best["epoch"]),
             "valid_bleu": f"{best['valid_bleu']:.2f}"} | {key: str(best[key])
                                                           for key in ("tokens", "core_seconds", "gpu_seconds", "began")
@@ -28,7 +28,7 @@ def metadata(best: dict) -> dict[str, str]:
 
 
 def newest(run: Path) -> dict:
-    """The content of best.pt if the weights of the last checkpoint were the best: averaged, if the run averages."""
+    """The last checkpoint's weights in the form of best.pt's content; averaged if the run averages."""
     saved = torch.load(run / "checkpoint.pt", map_location="cpu")
     weights = {name.removeprefix("module."): tensor for name, tensor in (saved["average"] or saved["model"]).items()
                if name != "n_averaged"}
@@ -37,14 +37,15 @@ def newest(run: Path) -> dict:
 
 
 def load(model: Model, weights: dict[str, torch.Tensor]) -> None:
-    """weights: by parameter; of those that share one tensor any will do."""
+    """weights: by parameter; parameters that share a tensor need only one of them."""
     if missing := dict(model.named_parameters()).keys() - weights.keys():
         raise ValueError(f"the run's weights lack {min(missing)}")
     model.load_state_dict(weights, strict=False)
 
 
 def export(run: Path, out: Path, storage: str, last: bool = False) -> Path:
-    """Writes the model folder `out`; returns the path of its weights. last: those of the checkpoint, not the best."""
+    """Writes the model folder `out`; returns the path of its weights. last: exports the last checkpoint, not the
+    best."""
     best = newest(run) if last else torch.load(run / "best.pt", map_location="cpu")
     config = configuration.validate(best["config"])
     vocabularies = [config["tokenizer"]["source"], config["tokenizer"]["target"]]

@@ -1,11 +1,11 @@
-"""All that follows a training run: python3 -m weights.training.finish RUN MODEL_FOLDER --data CORPORA [--reverse
+"""All steps after a training run: python3 -m weights.training.finish RUN MODEL_FOLDER --data CORPORA [--reverse
 MODEL_FOLDER] [--from STEP]
 
-Input: a run folder of weights/training/broad.py, running or ended, and the folder of all corpora. Output: MODEL_FOLDER
-as it is shipped: the weights in int8, the row of <unk>, the alignment head, the shortlist, the means to estimate
-quality, and the card with every figure. Each step is a command of its own, printed before it runs, and the card names
-them, too; after an interruption --from goes on with a step. A folder of more than 12 MB is an error, found before the
-figures are made.
+Input: a run folder of weights/training/broad.py, running or finished, and the folder of all corpora. Output:
+MODEL_FOLDER as shipped: the weights in int8, the embedding of <unk>, the alignment head, the shortlist, the quality
+estimation, and the card with every figure. Each step is a command, printed before it runs; the card names the commands,
+too. After an interruption --from resumes with a step. A folder of more than 12 MB is an error, checked before the
+figures are computed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main() -> None:
             parser.error(f"--from must be one of {', '.join(names)}, got {arguments.start}")
         begin = names.index(arguments.start) if arguments.start else 0
         if arguments.start == "shortlist":
-            begin -= 1  # its text is kept nowhere
+            begin -= 1  # the step before makes the text, which is not kept
         for step in todo[begin:]:
             if step.name == "report" and size(arguments.model) > LARGEST:
                 sys.exit(

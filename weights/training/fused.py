@@ -1,10 +1,10 @@
-"""Fast training on one core: the recurrences of a conditional GRU model step by step, with PyTorch's products of whole
-steps and the element-wise rest in C (weights/training/kernels.py), forward and backward.
+"""Fast training on one core: the recurrences of a conditional GRU model, step by step, forward and backward. PyTorch
+computes the matrix products, C the element-wise rest (weights/training/kernels.py).
 
-Input: a Model that `supported` accepts, a batch of padded ids. Output: the same loss and gradients as the model's own
-`teach` gives, several times faster. Activations are bfloat16 where the processor multiplies it (`avx512_bf16`), else
-float32; weights, carried states and sums are float32. Dropout is where the model has it, except between the layers of
-the decoder's two cells.
+Input: a Model that `supported` accepts, and a batch of padded ids. Output: the same loss and gradients as with the
+model's own `teach`, several times faster. Activations are bfloat16 if the processor has instructions for it
+(`avx512_bf16`), else float32; weights, carried states and sums are float32. Dropout is in the same places as in the
+model, except between the layers of the decoder's two cells.
 
 Letters as in weights/model/network.py; everything here is time-major: [S, B, ...].
 """
@@ -27,7 +27,7 @@ def product_of(gradient: Tensor, x: Tensor) -> Tensor:
 
 
 class Cell(NamedTuple):
-    """A GRU cell's weights: input [3H, in] and state [3H, H] as activations' type, the biases as float32."""
+    """A GRU cell's weights: input [3H, in] and state [3H, H] in the activations' type, the biases in float32."""
 
     input: Tensor
     state: Tensor
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 class Layer(torch.autograd.Function):
-    """A GRU over a sequence from a state of zero: x [S, B, in] -> h [S, B, H]."""
+    """A GRU over a sequence, from an initial state of zero: x [S, B, in] -> h [S, B, H]."""
 
     @staticmethod
     def forward(context, kernels: Kernels, x: Tensor, *weights: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ class Decoding(torch.autograd.Function):
                                                 of_attention.contiguous())
         of_read, of_past, of_seen, of_kept = (torch.empty_like(read) for _ in range(4))
         of_scores = read.new_empty(steps, rows, tokens)
-        reached = torch.empty_like(contexts)  # all that reaches c
+        reached = torch.empty_like(contexts)  # the whole gradient of c
         carried, room, lead = (attention.new_zeros(shape) for shape in ((rows, hidden), (size,), (tokens,)))
         through, none = read.new_zeros(rows, hidden), None
         for t in reversed(range(steps)):
@@ -140,9 +140,9 @@ class Decoding(torch.autograd.Function):
 
 
 class CrossEntropy(torch.autograd.Function):
-    """Label-smoothed cross-entropy of readouts [N, E] against wanted [N], summed, with the output layer of weight [V,
-    E] and bias [V]. -> that, and without gradient the plain one. Gradients are made in the forward pass, `kernels.rows`
-    rows at a time, so that [N, V] is not kept."""
+    """Label-smoothed cross-entropy of readouts [N, E] against wanted [N], summed, through the output layer with weight
+    [V, E] and bias [V]. Returns this loss, and without gradient the plain loss. The forward pass computes the
+    gradients, `kernels.rows` rows at a time, so that [N, V] need not be kept."""
 
     @staticmethod
     def forward(context, kernels: Kernels, readouts: Tensor, weight: Tensor, bias: Tensor, wanted: Tensor,
@@ -170,7 +170,8 @@ class CrossEntropy(torch.autograd.Function):
 
 
 def supported(config: dict) -> bool:
-    """config: validated. Any encoder; one that `has_layers` refuses computes as weights/model/network.py has it."""
+    """Whether the configuration (validated) is supported. Every encoder is; those that `has_layers` rejects are
+    computed by weights/model/network.py."""
     attention, decoder, output = (config[name] for name in ("attention", "decoder", "output"))
     return bool(attention and attention["score"] == "general" and attention["window"] == "global"
                 and attention["source_depth"] == 0
@@ -183,23 +184,23 @@ def supported(config: dict) -> bool:
 
 
 def has_layers(encoder: dict) -> bool:
-    """Whether the encoder is made of Layer."""
+    """Whether Layer can compute the encoder."""
     return bool(encoder["type"] == "recurrent" and encoder["cell"] == "gru" and encoder["bidirectional"]
                 and encoder["stack"] == "joined"
                 and encoder["normalization"] == "none" and encoder["transitions"] == 0)
 
 
 def turned(x: Tensor, places: Tensor) -> Tensor:
-    """x [T, B, n], places [T, B]: each sentence's tokens in the opposite order."""
+    """x [T, B, n], places [T, B] -> x with each sentence's tokens in reverse order."""
     return x.gather(0, places[:, :, None].expand_as(x))
 
 
 class Fused:
-    """The loss of a model and its gradients."""
+    """Computes the loss of a model, and its gradients."""
 
     def __init__(self, model: Model, half: bool | None = None, kernels: Kernels | None = None) -> None:
-        """half: bfloat16 activations; by default if the processor multiplies it. kernels:
-        of another device than the processor."""
+        """half: bfloat16 activations; by default if the processor supports them. kernels: those of a device other than
+        the CPU."""
         assert supported(model.config)
         self.model = model
         self.kernels = kernels or Kernels(processor_multiplies_bfloat16() if half is None else half)
@@ -213,7 +214,7 @@ class Fused:
         return functional.linear(x, weight.to(dtype), None if bias is None else bias.to(dtype))
 
     def annotate(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """ids [T, B], lengths [B] -> annotations [T, B, D]; what is past a sentence's end means nothing."""
+        """ids [T, B], lengths [B] -> annotations [T, B, D]; undefined past a sentence's end."""
         encoder = self.model.encoder
         if not has_layers(self.model.config["encoder"]):
             return encoder(ids.t(), lengths)[0].transpose(0, 1).to(self.kernels.dtype)
@@ -237,8 +238,8 @@ class Fused:
 
     def decode(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor,
                                                                             tuple[Tensor, Tensor, Tensor]]:
-        """ids [B, T]; inputs [B, S] (begins with <s>) -> annotations [B, T, D], embeddings of the inputs [S, B, E],
-        and Decoding's."""
+        """ids [B, T]; inputs [B, S] (begins with <s>) -> annotations [B, T, D], embeddings of the inputs [S, B, E], and
+        the results of Decoding."""
         decoder = self.model.decoder
         annotations = self.annotate(ids.t().contiguous(), lengths)
         y = functional.embedding(inputs.t().contiguous(), decoder.embedding.weight).to(self.kernels.dtype)
@@ -250,15 +251,15 @@ class Fused:
 
     @torch.no_grad()
     def states(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of an alignment head, as in `decode`:
-        annotations [B, T, D] and the decoder's states [B, S, H], float32."""
+        """The inputs of an alignment head: annotations [B, T, D] and the decoder's states [B, S, H], float32. Arguments
+        as in `decode`."""
         annotations, _, (s, _, _) = self.decode(ids, lengths, inputs)
         return annotations.float(), s.transpose(0, 1).float()
 
     def loss(self, ids: Tensor, lengths: Tensor, inputs: Tensor, wanted: Tensor,
              smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed loss and the
-        plain one, summed over target tokens, and the attention [B, S, T]."""
+        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed and the plain
+        loss, summed over target tokens, and the attention [B, S, T]."""
         model, decoder = self.model, self.model.decoder
         _, y, (s, c, a) = self.decode(ids, lengths, inputs)
         real = self.kernels.chosen(wanted.t() != -100)

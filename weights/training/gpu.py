@@ -1,8 +1,9 @@
-"""The element-wise arithmetic of training on a GPU, in Triton: the same functions with the same arguments as
-weights/training/kernels.c, on tensors that are on the device, with bfloat16 activations. Nothing here waits for the
-device, so that whole updates can be captured in CUDA graphs (weights/training/graphs.py).
+"""The element-wise arithmetic of training on a GPU, in Triton: the functions of weights/training/kernels.c with the
+same arguments, on device tensors with bfloat16 activations. Nothing synchronises with the device, so that CUDA graphs
+can capture whole updates (weights/training/graphs.py).
 
-Triton comes with PyTorch's own builds for CUDA; Debian's PyTorch has none, and nothing else imports this module.
+PyTorch's own CUDA builds include Triton; Debian's PyTorch does not. Only graphs.py imports this module, when it places
+a model on the device.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from .kernels import Kernels
 
-ELEMENTS = 1024  # of one program of an element-wise kernel
+ELEMENTS = 1024  # elements per program of an element-wise kernel
 
 
 @triton.jit
@@ -24,7 +25,7 @@ def _tanh(x):
 
 @triton.jit
 def _gates(x, u, bx, bu, row, i, hidden, keep):
-    """-> r, z, n of one step and the state's share of n, before r."""
+    """Returns r, z and n of one step, and the state's term of n before r is applied."""
     at = row * 3 * hidden + i
     r = tl.sigmoid(tl.load(x + at, keep, 0).to(tl.float32) + tl.load(bx + i, keep, 0)
                    + tl.load(u + at, keep, 0).to(tl.float32) + tl.load(bu + i, keep, 0))
@@ -75,7 +76,7 @@ def _gru_backward(rows, hidden, x, u, bx, bu, h, more, last, carry, dx, du, MORE
 @triton.jit
 def _attend_forward(tokens, q, keys, values, lengths, a, c, A: tl.constexpr, C: tl.constexpr, T: tl.constexpr,
                     PART: tl.constexpr):
-    """One program a sentence; T: at least `tokens`, a power of two."""
+    """One program per sentence. T: a power of two, at least `tokens`."""
     row = tl.program_id(0).to(tl.int64)
     length = tl.load(lengths + row)
     j = tl.arange(0, T)
@@ -123,7 +124,7 @@ def _attend_backward(tokens, keys, values, lengths, a, dc, more, da, de, dq, A: 
 
 @triton.jit
 def _cross_entropy(size, logits, bias, wanted, smoothing, losses, plain, V: tl.constexpr):
-    """One program a row, in place; a row whose wanted is negative gets a gradient of zero."""
+    """One program per row, in place. A row with a negative `wanted` has a gradient of zero."""
     row = tl.program_id(0).to(tl.int64)
     v = tl.arange(0, V)
     keep = v < size
@@ -145,8 +146,7 @@ def _cross_entropy(size, logits, bias, wanted, smoothing, losses, plain, V: tl.c
 
 @triton.jit
 def _drop(size, x, out, p, scale, clock, salt, SIZE: tl.constexpr):
-    """The mask follows from the device's clock, the number of the update, and from salt,
-    the number of the mask within it."""
+    """The mask depends on clock, the number of the update, and salt, the number of the mask within the update."""
     element = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     keep = element < size
     drawn = tl.rand(tl.load(clock) * 64 + salt, element)
@@ -156,7 +156,7 @@ def _drop(size, x, out, p, scale, clock, salt, SIZE: tl.constexpr):
 
 @triton.jit
 def _draw(rows, limit, clock, salt, out, SIZE: tl.constexpr):
-    """out [rows] (int64): uniform below *limit."""
+    """out [rows] (int64): uniform integers below *limit."""
     element = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     most = tl.load(limit)
     drawn = (tl.rand(tl.load(clock) * 64 + salt, element) * most).to(tl.int64)
@@ -165,8 +165,8 @@ def _draw(rows, limit, clock, salt, out, SIZE: tl.constexpr):
 
 @triton.jit
 def _adam(size, weight, gradient, first, second, average, scalars, beta1, beta2, epsilon, SIZE: tl.constexpr):
-    """scalars: rate (with the first moment's correction), the second moment's correction, the gradient's factor,
-    the average's share."""
+    """scalars: learning rate (with bias correction of the first moment), bias correction of the second moment, factor
+    of the gradient, share of the new weights in the average."""
     i = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     keep = i < size
     rate, correction, factor, share = tl.load(scalars), tl.load(scalars + 1), tl.load(scalars + 2), tl.load(scalars + 3)
@@ -189,13 +189,14 @@ def programs(size: int) -> tuple[int]:
 
 
 def attending(tokens: int) -> dict[str, int]:
-    """T and PART: tiles of 4,096 elements or, for long sentences, 8,192."""
+    """T and PART: tiles of 4,096 elements, or 8,192 for long sentences."""
     padded = max(16, triton.next_power_of_2(tokens))
     return {"T": padded, "PART": 128 if padded <= 32 else 64, "num_warps": 4 if padded <= 64 else 8}
 
 
 class GpuKernels(Kernels):
-    """Kernels of a device. clock [1] (int64, on the device): the number of the update, from which all masks follow."""
+    """The kernels of a device. clock [1] (int64, on the device): the number of the update, from which all masks are
+    derived."""
 
     rows = 1 << 30
 
@@ -203,7 +204,7 @@ class GpuKernels(Kernels):
         self.dtype, self.clock, self.salt = torch.bfloat16, clock, 0
 
     def chosen(self, real: Tensor) -> slice:
-        """All: how many there are is known to the device alone."""
+        """Selects all positions: only the device knows the number of real ones."""
         return slice(None)
 
     def seed(self) -> int:
@@ -246,7 +247,7 @@ class GpuKernels(Kernels):
         return losses.sum()
 
     def drop(self, size: int, x: Tensor, out: Tensor, p: int, scale: float, seed: int) -> None:
-        """p: of 2^32 parts, as in C."""
+        """p: dropout probability times 2^32, as in C."""
         _drop[programs(size)](size, x, out, p / 2**32, scale, self.clock, seed, SIZE=ELEMENTS)
 
     def draw(self, limit: Tensor, out: Tensor) -> None:

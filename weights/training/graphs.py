@@ -1,16 +1,16 @@
 """Training of general models on one GPU, several at a time:
 python3 -m weights.training.graphs RECIPE... --data CORPORA --out RUNS --seconds S
 
-The same recipes, stream of examples, loss and optimiser as weights/training/broad.py, with larger batches. Processes
-make examples, which are kept on the device; an update draws its batch there, and is captured once for each length as a
-CUDA graph, since its thousands of small kernels would otherwise wait for Python. Each recipe has a stream of the device
-of its own. The run is planned by the clock: the learning rate rises for `warmup` updates and then falls on a straight
-line until --seconds are over. Output for each recipe: RUNS/NAME with the vocabulary (made before, or by the run),
-best.pt (the averaged weights, as weights/training/export.py reads them) and log.jsonl with the losses of training and
-of the held-out pairs. A run that is interrupted keeps the best.pt of its last validation, and cannot be resumed.
+It uses the recipes, examples, loss and optimiser of weights/training/broad.py, with larger batches. Processes make the
+examples, which are kept on the device. An update draws its batch there; it is captured once per length as a CUDA graph,
+because its thousands of small kernels would otherwise wait for Python. Each recipe has its own CUDA stream. The run is
+scheduled by the clock: the learning rate rises for `warmup` updates and then falls linearly until --seconds are over.
+Output for each recipe: RUNS/NAME with the vocabulary (made before, or by the run), best.pt (the averaged weights, as
+weights/training/export.py reads them) and log.jsonl with the losses of training and of the held-out pairs. An
+interrupted run keeps the best.pt of its last validation, and cannot be resumed.
 
-Examples of a length may come more often than the stream has them while it is short: a batch is drawn with replacement
-from all that were made so far.
+While the stream is short, examples of a length may be drawn more often than they occur in it: batches are drawn with
+replacement from all examples so far.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from .fused import Fused
 from .mixture import Encoded
 from .train import save, shrink_embeddings
 
-# Of the longer side, </s> counted: one graph each.
+# Maximum length of the longer side, </s> included; each length has a graph.
 LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 128)
-TOKENS = 16384    # of a batch, padding counted
-LEAST = 256       # examples of a length before it is trained on
-CAPACITY = 1.5e9  # bytes of examples for each recipe
-LINKS = 3         # source tokens that a target token is guided to, at most
-NONE = 255        # a link to no token
+TOKENS = 16384    # per batch, including padding
+LEAST = 256       # minimum number of examples of a length before it is trained on
+CAPACITY = 1.5e9  # bytes of examples per recipe
+LINKS = 3         # maximum source tokens to which a target token is guided
+NONE = 255        # no link
 PAD = -100
-AHEAD = 4         # updates of one recipe that the device may be behind
-CHUNKS = 16       # chunks of examples that wait for the device at most
+AHEAD = 4         # maximum updates of a recipe that are queued on the device
+CHUNKS = 16       # maximum chunks of examples that wait for the device
 
 
 class Rows(NamedTuple):
-    """Examples of about one length L: source, target [N, L] (int16; the target with </s>, padded with PAD),
-    lengths [N] of the sources, links [N, L, LINKS]."""
+    """Examples of one length bucket L: source, target [N, L] (int16; the target with </s>, padded with PAD), lengths
+    [N] of the sources, links [N, L, LINKS]."""
 
     source: numpy.ndarray
     target: numpy.ndarray
@@ -66,7 +66,7 @@ class Rows(NamedTuple):
 
 
 def length_of(one: Encoded) -> int:
-    """The index in LENGTHS; their number, if it is longer than all."""
+    """The index of the bucket in LENGTHS; len(LENGTHS) if the example is too long."""
     return bisect.bisect_left(LENGTHS, max(len(one.source), len(one.target) + 1))
 
 
@@ -88,7 +88,7 @@ def rows(examples: list[Encoded], length: int, eos: int) -> Rows:
 
 
 def feed(streams: list[mixture.Mixture], worker: int, workers: int, into: multiprocessing.Queue) -> None:
-    """Every `workers`th chunk of all streams in turn, for ever."""
+    """Puts every `workers`th chunk, taken from all streams in turn, into the queue, forever."""
     os.nice(5)
     number = worker
     while True:
@@ -104,7 +104,7 @@ def feed(streams: list[mixture.Mixture], worker: int, workers: int, into: multip
 
 
 class Pool:
-    """The examples of one length on the device."""
+    """The examples of one length bucket on the device."""
 
     def __init__(self, length: int, capacity: int, device: str) -> None:
         self.length, self.capacity, self.count = length, capacity, 0
@@ -132,12 +132,12 @@ class Pool:
 
 @functools.cache
 def corpora(root: Path, pair: str, path: Path) -> mixture.Cache:
-    """Both directions of a pair read the same."""
+    """The cache of a pair, which both directions share."""
     return mixture.cache(root, pair, path)
 
 
 def begun(start: Path) -> dict:
-    """What a run folder's best.pt holds, or the same of an exported model."""
+    """The content of a run folder's best.pt, or its equivalent for an exported model."""
     if (start / "best.pt").exists():
         return torch.load(start / "best.pt", map_location="cpu")
     metadata = safetensors.read(start / "model.safetensors")[1]
@@ -146,12 +146,11 @@ def begun(start: Path) -> dict:
 
 
 class Trainee:
-    """One recipe's model on the device, with everything of it in flat tensors:
-    weights, gradients, moments and the average."""
+    """A recipe's model on the device. Weights, gradients, moments and averages are flat tensors."""
 
     def __init__(self, recipe: Path, root: Path, runs: Path, caches: Path, start: Path | None = None,
                  device: str = "cuda") -> None:
-        """start: the folder of the run or model folders that this run starts from."""
+        """start: the parent folder of the run or model folders from which training starts."""
         self.config, self.training = broad.load_recipe(recipe)
         self.pair, self.flip = self.training["pair"], broad.is_flipped(self.config, self.training)
         self.name, self.device = self.config["name"], device
@@ -174,8 +173,8 @@ class Trainee:
         self.losses: list[float] = []
 
     def place(self) -> None:
-        """Makes what is on the device; after the processes that make examples were forked."""
-        from .gpu import GpuKernels  # only a machine with a GPU has Triton
+        """Allocates everything on the device; called after the example processes have been forked."""
+        from .gpu import GpuKernels  # Triton is available only with a GPU
 
         torch.manual_seed(self.training["seed"])
         model = Model(self.config, **tokenizer.vocabulary_sizes(self.out, self.config),
@@ -198,7 +197,7 @@ class Trainee:
         self.average.copy_(self.weights)
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.rate = torch.zeros((), device=self.device)
-        # Plain loss, guide's loss, target tokens, updates whose gradient was not finite.
+        # Plain loss, guide's loss, target tokens, updates with a non-finite gradient.
         self.sums = torch.zeros(4, device=self.device)
         self.kernels = GpuKernels(self.clock)
         self.fused = Fused(self.model, kernels=self.kernels)
@@ -213,7 +212,7 @@ class Trainee:
         self.chance = random.Random(self.training["seed"])
 
     def update(self, pool: Pool) -> None:
-        """One update, without a wait for the device."""
+        """One update, without synchronising with the device."""
         self.kernels.salt = 0
         index = torch.empty(max(1, TOKENS // pool.length), dtype=torch.int64, device=self.device)
         self.kernels.draw(pool.limit, index)
@@ -238,8 +237,8 @@ class Trainee:
             self.sums += torch.stack([plain, guided.detach(), count.float(), 1 - finite.float()])
 
     def capture(self, i: int, compiled: bool) -> None:
-        """compiled: another captured this length before, so that all kernels are compiled;
-        else an update is made as it is, which compiles them."""
+        """Captures the update of one length. compiled: another model has captured this length before, so all kernels
+        are compiled; otherwise an uncaptured update compiles them first."""
         stream = self.stream_of_device
         torch.cuda.synchronize()
         if not compiled or not self.graphs:
@@ -254,7 +253,7 @@ class Trainee:
         torch.cuda.synchronize()
 
     def step(self, rate: float) -> None:
-        """The next update, of a length that is drawn by how many batches there are of it."""
+        """Runs the next update, of a length drawn in proportion to its number of batches."""
         ready = list(self.graphs)
         i = self.chance.choices(ready, [self.pools[i].count / (TOKENS // LENGTHS[i]) for i in ready])[0]
         if len(self.pending) >= AHEAD:
@@ -277,7 +276,7 @@ class Trainee:
 
     @torch.no_grad()
     def validation(self) -> dict[str, float]:
-        """-> by set of held-out pairs the plain loss per target token of the averaged weights."""
+        """Returns for each set of held-out pairs the plain loss per target token of the averaged weights."""
         torch.cuda.synchronize()
         kept = self.weights.clone()
         self.weights.copy_(self.average)
@@ -342,7 +341,7 @@ def main() -> None:
     trainees = [Trainee(recipe, arguments.data, arguments.out, arguments.caches or arguments.out, arguments.start)
                 for recipe in arguments.recipes]
     gc.collect()
-    gc.freeze()  # a capture collects garbage, and the corpora are millions of objects
+    gc.freeze()  # capturing collects garbage, and the corpora consist of millions of objects
     context = multiprocessing.get_context("fork")
     made: multiprocessing.Queue = context.Queue(CHUNKS)
     feeders = [context.Process(target=feed, args=([one.stream for one in trainees], i, arguments.processes, made),

@@ -1,11 +1,11 @@
-"""Placeholders in training text, as the server makes them at run time:
-what a model shall not read but carry over is one character, HIDDEN, and one <unk> as token.
+"""Placeholders in training text, as the server makes them at run time: text that the model carries over without reading
+is one character, HIDDEN, and one token, <unk>.
 
-Input: an Example (weights/training/noise.py). Output: another, in which text on both sides is HIDDEN, or has it beside
-a word and its translation. The server hides what the model cannot read or does not copy (model/text/): addresses,
-codes, emoji and symbols, words of other scripts, and amounts where its first translation changed them. What stood there
-does not matter, so a few kinds stand for all: what `always` finds, names and numbers that are copied, amounts, and
-places where nothing was.
+Input: an Example (weights/training/noise.py). Output: an Example with text replaced by HIDDEN on both sides, or with
+HIDDEN inserted beside a word and its translation. The server hides text that the model cannot read or does not copy
+(model/text/): addresses, codes, emoji and symbols, words of other scripts, and amounts that its first translation
+changed. The hidden text itself does not matter, so a few kinds represent all: matches of `always`, names and numbers
+that are copied, amounts, and insertions.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from . import noise
 from .noise import Edit, Example
 from ..model.tokenizer import UNK, SentencePiece
 
-HIDDEN = "\ue000"  # as model/text/tokenizer.c has it
-COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
-SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
-# Runs that the server always hides (model/text/spans.h): addresses, what programs fill in, emoji and symbols, codes of
-# letters and digits, long digits and groups of them, what programs are written in, paths. Near enough to it for
-# training: what only one side has stays as it is.
+HIDDEN = "\ue000"  # the same as in model/text/tokenizer.c
+COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # probability per example; AMOUNTS: if it has an amount
+SHARE = 0.7  # probability for each copied word, in an example whose copied words are hidden
+# Runs that the server always hides (model/text/spans.h): addresses, placeholders, emoji and symbols, codes of letters
+# and digits, long digit strings and groups of digits, program code, paths. This approximation is close enough for
+# training; runs on only one side stay as they are.
 ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\w/])?|[\w.+-]+@[\w-]+(?:\.[\w-]+)+
     |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)
     |[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}
@@ -39,7 +39,7 @@ ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\
     |\b[\w-]+\.(?:txt|pdf|html?|css|js|py|php|json|xml|zip|gz|png|jpe?g|docx?|odt|csv|conf|ini|sh|com|org|net)\b""", re.X)
 AMOUNT = re.compile(r"[€$£¥]\s?\d[\d.,]*\d|[€$£¥]\s?\d|\d(?:[\d.,]|\s(?=\d{3}))*\s?[€$£¥]")
 BLANK = "▁"
-COMMON = "€£$¥%&*+=<>/|~§×÷±•–—…²“”‘«»"  # signs that a model reads
+COMMON = "€£$¥%&*+=<>/|~§×÷±•–—…²“”‘«»"  # symbols that the model reads
 
 
 def both(one: Example, edits: tuple[list[Edit], list[Edit]]) -> Example:
@@ -47,8 +47,8 @@ def both(one: Example, edits: tuple[list[Edit], list[Edit]]) -> Example:
 
 
 def replaced(one: Example, pattern: re.Pattern, exact: bool) -> Example:
-    """Hides the pattern's matches if both sides have equally many; exact: each text must be on both sides;
-    otherwise the n-th match corresponds to the n-th."""
+    """Hides the pattern's matches. exact: only texts that occur equally often on both sides; otherwise both sides must
+    have equally many matches, and the n-th corresponds to the n-th."""
     found = [list(pattern.finditer(text)) for text in (one.source, one.target)]
     if not found[0] or not found[1] or (not exact and len(found[0]) != len(found[1])):
         return one
@@ -63,13 +63,13 @@ def always(one: Example) -> Example:
 
 
 def amounts(one: Example) -> Example:
-    """The first and only one of each side."""
+    """Hides the amount if each side has exactly one."""
     return (replaced(one, AMOUNT, False) if len(AMOUNT.findall(one.source)) == len(AMOUNT.findall(one.target)) == 1
             else one)
 
 
 def copied(one: Example, chance: random.Random, share: float = SHARE) -> Example:
-    """Names and numbers that the translation repeats."""
+    """Hides names and numbers that the translation repeats."""
     edits: tuple[list[Edit], list[Edit]] = ([], [])
     for places in noise.copied(one, lambda text: noise.is_name(text) or text.isdigit()).values():
         if chance.random() < share:
@@ -79,8 +79,8 @@ def copied(one: Example, chance: random.Random, share: float = SHARE) -> Example
 
 
 def places(one: Example, chance: random.Random) -> tuple[int, int, bool] | None:
-    """Where something can be inserted into both texts: before both, after both,
-    or after a word and the only one that it is linked with; whether a space comes first."""
+    """Positions at which something can be inserted into both texts: before both, after both, or after a word and its
+    only link; and whether a space comes first."""
     draw = chance.random()
     if draw < 0.15:
         return 0, 0, False
@@ -102,7 +102,7 @@ def added(one: Example, chance: random.Random, text: str) -> Example:
 
 
 def hide(one: Example, chance: random.Random) -> Example:
-    """One example, as the server would hand it to the model; a few of them with more that is hidden."""
+    """Hides what the server would hide in an example; in a few examples hides or inserts more."""
     one = always(one)
     if chance.random() < AMOUNTS:
         one = amounts(one)
@@ -125,9 +125,9 @@ class Piece(NamedTuple):
 
 
 def pieces(side: SentencePiece, text: str) -> list[Piece]:
-    """HIDDEN, with the blank before it, is one <unk>; all else as the tokenizer cuts it."""
+    """HIDDEN, with a blank before it, is one <unk>; the tokenizer splits the rest."""
     found: list[Piece] = []
-    blank = last = -1  # of the token before: its end, where it is a blank; of the HIDDEN that is being read: its place
+    blank = last = -1  # end of the previous token if it is a blank; begin of the last HIDDEN
     for token in side.tokens(text):
         if text[token.begin:token.begin + 1] != HIDDEN or (token.piece == BLANK and token.begin < token.end):
             found.append(Piece(token.id, token.begin, token.end))

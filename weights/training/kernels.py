@@ -1,6 +1,6 @@
 """The element-wise arithmetic of training in C (weights/training/kernels.c), called with PyTorch's tensors.
 
-The C file is compiled when it is first needed, for the processor at hand, into build/.
+It compiles the C file on first use, for the local processor, into build/.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def processor_multiplies_bfloat16() -> bool:
 
 
 def compiled(half: bool) -> ctypes.CDLL:
-    """The C half, for bfloat16 or float32 activations; it is made anew where it is older than its source."""
+    """Loads the C library for bfloat16 (half) or float32 activations; compiles it if it is older than its source."""
     folder = Path(os.environ.get("ALIGND_BUILD", SOURCE.parents[2] / "build"))
     library = folder / f"kernels-{'bfloat16' if half else 'float32'}.so"
     if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:
@@ -46,8 +46,7 @@ def address(tensor: Tensor | None) -> ctypes.c_void_p:
 
 
 class Kernels:
-    """The C functions on tensors, and the type of activations. rows:
-    how many rows of the output layer are computed at once."""
+    """The C functions on tensors, and the type of activations. rows: rows of the output layer per call."""
 
     rows = 256
 
@@ -55,17 +54,17 @@ class Kernels:
         self.library, self.dtype = compiled(half), torch.bfloat16 if half else torch.float32
 
     def call(self, name: str, *arguments: Tensor | int | float | None) -> float | None:
-        """Tensors become addresses, whole numbers long, others float."""
+        """Calls a C function: tensors become addresses, int long, others float."""
         convert = {int: ctypes.c_long, float: ctypes.c_float}
         return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a)
                                              for a in arguments))
 
     def chosen(self, real: Tensor) -> Tensor:
-        """real [S, B]: which places hold a target token -> the index of those for which outputs are computed."""
+        """real [S, B]: True for target tokens -> an index of the positions whose outputs are computed."""
         return real
 
     def seed(self) -> int:
-        """A new seed for a mask of dropout."""
+        """A new seed for a dropout mask."""
         return int(torch.randint(2**31, ()))
 
     def columns(self, x: Tensor) -> Tensor:
@@ -82,7 +81,7 @@ def plain_kernels() -> Kernels:
 
 
 class Dropped(torch.autograd.Function):
-    """Dropout with probability p; the mask follows from a seed, so that backward can draw it again."""
+    """Dropout with probability p. The mask is derived from a seed, so that the backward pass can redraw it."""
 
     @staticmethod
     def forward(context, kernels: Kernels, x: Tensor, p: float) -> Tensor:
@@ -101,9 +100,9 @@ class Dropped(torch.autograd.Function):
 
 
 class Attended(torch.autograd.Function):
-    """Attention of N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: how many tokens a step sees, from the
-    first; lean [N, S, T] or None: what is added to the scores -> the heads' contexts side by side [B, S, d], weights
-    [B, N, S, T]."""
+    """Attention with N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: the number of leading tokens that a
+    step sees; lean [N, S, T] or None: added to the scores -> the heads' contexts, concatenated [B, S, d], weights [B,
+    N, S, T]."""
 
     @staticmethod
     def forward(context, q: Tensor, keys: Tensor, values: Tensor, heads: int, seen: Tensor,
@@ -129,12 +128,12 @@ class Attended(torch.autograd.Function):
 
 
 def suits(x: Tensor) -> bool:
-    """Whether the plain kernels can read it."""
+    """Whether the plain kernels can process the tensor."""
     return x.dtype == torch.float32 and x.device.type == "cpu"
 
 
 class Dropout(nn.Module):
-    """PyTorch's, whose masks take a processor more than ten times as long to draw."""
+    """Replaces nn.Dropout, which takes more than ten times as long to draw masks on a CPU."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

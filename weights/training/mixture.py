@@ -1,17 +1,17 @@
 """A stream of training examples from many sources, for general models:
 python3 -m weights.training.mixture --data CORPORA --out DIR [--pair en-fr]
 
-The command writes some of it, and held-out pairs, as text: DIR/train.tsv.gz, DIR/valid.tsv.gz, for programs that read a
-corpus (weights/training/shortlist.py).
+The command writes a part of it, and held-out pairs, as text: DIR/train.tsv.gz, DIR/valid.tsv.gz, for programs that read
+a corpus (weights/training/shortlist.py).
 
-Input: the table weights/corpora/sources.tsv, the corpora and their links below a data folder, the phrases of
-weights/corpora/phrases/. Output: chunks of examples, each drawn by weight, joined, made noisy
-(weights/training/noise.py) and encoded; the guide of the attention is in each. Chunk number n depends on (seed, n)
-alone: a run resumes by its number. The texts are read, normalised and symmetrised once, into a cache.
+Input: the table weights/corpora/sources.tsv, the corpora and their links below a data folder, and the phrases of
+weights/corpora/phrases/. Output: chunks of encoded examples, drawn by weight, some of them joined and with noise
+(weights/training/noise.py), with their attention guides. Chunk number n depends on (seed, n) alone, so that a run
+resumes at its number. Texts are read, normalised and symmetrised once, into a cache.
 
-A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; one
-of weight 0 is only for the recipes that give it another, and need not be there. Within a source every pair comes once
-before any comes again.
+A source's weight is the number of times that each of its pairs occurs in one pass; a pass has sum(weight * pairs)
+examples. A source of weight 0 is only for recipes that set another weight, and may be missing. Within a source every
+pair is drawn once before any is drawn again.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from ..model.tokenizer import UNK, SentencePiece, segments
 TABLE = Path(__file__).parent.parent / "corpora" / "sources.tsv"
 PHRASES = Path(__file__).parent.parent / "corpora" / "phrases"
 CACHE_VERSION = 1
-LONGEST = 60       # words of a side
-JOINED = 0.12      # of examples are two or three neighbours
+LONGEST = 60       # words per side
+JOINED = 0.12      # share of examples that join two or three neighbours
 
 
 class Source(NamedTuple):
-    """A row of the table. weight: above; licence, attribution: lines for the model card."""
+    """A row of the table. weight: see above. licence, attribution: for the model card."""
 
     pair: str
     name: str
@@ -65,8 +65,8 @@ QUOTES = {"fr": ("« ", " »"), "de": ("„", "“")}
 
 
 def normalise(text: str, language: str) -> str:
-    """One apostrophe, plain spaces, French ones before ; :
-    ! ? » and after «, a language's own quotation marks for curly English ones."""
+    """One kind of apostrophe; plain spaces, in French also before ; : ! ? » and after «; curly English quotation marks
+    become the language's own."""
     text = SPACES.sub(" ", text).replace("’", "'").replace("‘", "'").replace("…", "...").strip()
     if language == "fr":
         opening, closing = QUOTES["fr"]
@@ -94,8 +94,8 @@ def texts(root: Path, source: Source) -> list[tuple[str, str]]:
 
 
 def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, list[tuple[str, str]]]:
-    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba,
-    a fifth of it of each domain of broad-valid."""
+    """Validation pairs by set, evenly spaced: `each` of flores, newstest and tatoeba, and a fifth of that for each
+    domain of broad-valid."""
     sets = {"flores": data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz"),
             "newstest": data.read_pairs(root / f"broad/newstest-valid.{pair}.tsv.gz"),
             "tatoeba": data.read_pairs(root / f"tatoeba-{pair}/valid.tsv.gz")}
@@ -109,7 +109,7 @@ def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, li
     return sets
 
 
-Kept = tuple[str, str, bytes]  # both texts, normalised; links between their words as two bytes each
+Kept = tuple[str, str, bytes]  # both texts, normalised; their word links as two bytes each
 
 
 def lines_of_links(root: Path, source: Source) -> Iterator[str]:
@@ -118,25 +118,26 @@ def lines_of_links(root: Path, source: Source) -> Iterator[str]:
 
 
 def usable(a: str, b: str) -> bool:
-    """The pairs of at most LONGEST words per side."""
+    """Whether both texts are non-empty and have at most LONGEST words."""
     return bool(a.strip() and b.strip()) and max(len(a.split()), len(b.split())) <= LONGEST
 
 
 def normalised(a: str, b: str, pair: str) -> tuple[str, str, bool]:
-    """Both texts, and whether they have kept the words that links count: all but typographic quotes do."""
+    """Returns both texts, normalised, and whether the words to which links refer are unchanged: only typographic quotes
+    can change them."""
     texts = [normalise(text, language) for text, language in zip((a, b), pair.split("-"))]
     return *texts, all(len(noise.words(old)) == len(noise.words(new)) for old, new in zip((a, b), texts))
 
 
 def fitting(links: Links, a: str, b: str) -> bool:
-    """Whether all links name words that the texts have as noise.py splits them (the aligner splits a few letters
+    """Whether all links refer to existing words in noise.py's segmentation (the aligner treats a few letters
     differently), and fit into bytes."""
     first, second = (min(256, len(noise.words(text))) for text in (a, b))
     return all(i < first and j < second for i, j in links)
 
 
 def read_source(root: Path, source: Source) -> list[Kept]:
-    """A pair that does not keep its words is kept without links."""
+    """A pair whose words change, or whose links do not fit, is kept without links."""
     kept = []
     for (a, b), line in zip(texts(root, source), lines_of_links(root, source), strict=True):
         if usable(a, b):
@@ -149,8 +150,8 @@ def read_source(root: Path, source: Source) -> list[Kept]:
 
 
 def sample(root: Path, pair: str, count: int, seed: int) -> list[tuple[str, str, str]]:
-    """About `count` pairs, normalised, in random order, each with its line of links: of each source as many as its
-    weight gives it, none twice before all of the source come once. Pairs without links, or whose words normalising
+    """About `count` normalised pairs in random order, each with its line of links, with the sources in proportion to
+    their weights; a pair occurs again only after all of its source. Pairs without links, or whose words normalisation
     changes, are left out."""
     sources = [source for source in table(pair) if source.weight > 0]
     corpora = [(texts(root, source), list(lines_of_links(root, source))) for source in sources]
@@ -165,7 +166,7 @@ def sample(root: Path, pair: str, count: int, seed: int) -> list[tuple[str, str,
 
 
 def name_pool(corpora: dict[str, list[Kept]]) -> list[str]:
-    """Names that stand on both sides of a pair, not at its beginning; in alphabetical order."""
+    """Names that occur on both sides of a pair, but not at the beginning, in alphabetical order."""
     found: set[str] = set()
     for pairs in corpora.values():
         for a, b, links in pairs:
@@ -182,14 +183,14 @@ def unpacked(links: bytes) -> Links:
 
 @dataclass
 class Cache:
-    """corpora: by source name; names: of name_pool."""
+    """corpora: by source name. names: result of name_pool."""
 
     corpora: dict[str, list[Kept]]
     names: list[str]
 
 
 def cache(root: Path, pair: str, path: Path) -> Cache:
-    """The content of `path`, which is made if it does not exist."""
+    """Reads the cache at `path`, or makes it."""
     if path.exists():
         with path.open("rb") as file:
             version, corpora, names = pickle.load(file)
@@ -206,8 +207,8 @@ def cache(root: Path, pair: str, path: Path) -> Cache:
 
 
 class Encoded(NamedTuple):
-    """source (with </s>), target (without): ids. links: (source token, target token), </s> to </s> among them;
-    a target token that none names is not guided."""
+    """source (with </s>), target (without): ids. links: (source token, target token), including </s> to </s>; a target
+    token without links is not guided."""
 
     source: list[int]
     target: list[int]
@@ -215,7 +216,7 @@ class Encoded(NamedTuple):
 
 
 def tokens(side: SentencePiece, text: str, spans: list[tuple[int, int]]) -> tuple[list[int], list[set[int]]]:
-    """-> ids, and the words that each has characters of."""
+    """Returns the ids, and for each the words with which it shares characters."""
     of = owners(text, spans)
     if hiding.HIDDEN in text:
         found = hiding.pieces(side, text)
@@ -228,7 +229,7 @@ def encode(one: Example, side: SentencePiece, eos: int) -> Encoded:
     source, source_words = tokens(side, one.source, one.source_words)
     target, target_words = tokens(side, one.target, one.target_words)
     links = between_pieces(one.links, source_words, target_words) if one.links else []
-    if source.count(UNK) == target.count(UNK) == 1:  # links do not know the inserted word
+    if source.count(UNK) == target.count(UNK) == 1:  # the inserted run is not a word with links
         links = sorted({*links, (source.index(UNK), target.index(UNK))}, key=lambda link: link[::-1])
     return Encoded(source + [eos], target, links + [(len(source), len(target))])
 
@@ -240,9 +241,9 @@ def permuted(size: int, *seed: int | str) -> list[int]:
 
 
 class Mixture:
-    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in
-    one of them. weights: of the sources that it names, instead of the table's. hides: some of the text is hidden, as
-    the server hides it (weights/training/hiding.py). share: phrases beside the pairs, as a part of `chunk`."""
+    """flip: the second language is the source. chunk: examples per chunk. size: examples per pass. weights: overrides
+    the table's weights of these sources. hides: hides some of the text as the server does (weights/training/hiding.py).
+    share: phrases in addition to the pairs, relative to `chunk`."""
 
     def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int,
                  chunk: int = 20000,
@@ -264,7 +265,7 @@ class Mixture:
         return noise.example(b, a, [(j, i) for i, j in pairs]) if self.flip else noise.example(a, b, pairs)
 
     def drawn(self, name: str, number: int) -> int:
-        """Which pair of the source comes as its `number`th."""
+        """The index of the pair that is drawn as the source's `number`th."""
         size = len(self.kept.corpora[name])
         turn = number // size
         if self.orders.get(name, (-1, []))[0] != turn:
@@ -272,7 +273,7 @@ class Mixture:
         return self.orders[name][1][number % size]
 
     def picks(self, number: int) -> list[tuple[str, int]]:
-        """The chunk's pairs, source by source: of each as many as its share says."""
+        """The pairs of a chunk, source by source, in proportion to the sources' shares."""
         found = []
         for name, weight in self.weights.items():
             share = weight * len(self.kept.corpora[name]) / self.size * self.chunk
@@ -280,7 +281,7 @@ class Mixture:
         return found
 
     def with_neighbours(self, name: str, index: int, chance: random.Random) -> Example:
-        """One example, or two or three that follow each other in the source."""
+        """One example, or two or three consecutive ones of the source, joined."""
         parts = [self.plain(name, index)]
         if chance.random() < JOINED:
             for more in range(chance.choice((1, 1, 2))):
@@ -307,8 +308,8 @@ class Mixture:
                 if 1 < len(one.source) <= self.limit and 0 < len(one.target) <= self.limit]
 
     def batches(self, number: int, tokens: int) -> list[list[Encoded]]:
-        """Batches of about equal cost: the longer side of the longest example times their number is at most `tokens`.
-        In random order."""
+        """Batches of about equal cost, in random order: the number of examples times the longest side is at most
+        `tokens`."""
         chunk = self.encoded(number)
         chunk.sort(key=lambda one: (max(len(one.target) + 1, len(one.source)), len(one.source)))
         batches: list[list[Encoded]] = [[]]
@@ -321,7 +322,7 @@ class Mixture:
 
 
 class Phrases:
-    """Hand-written pairs, and patterns with `{slots}` that are filled in on both sides. size: how many."""
+    """Hand-written pairs, and patterns with `{slots}` that are filled in on both sides. size: their number."""
 
     def __init__(self, pairs: list[tuple[str, str]], languages: list[str]) -> None:
         self.pairs, self.languages, self.size = pairs, languages, len(pairs)
@@ -332,8 +333,8 @@ class Phrases:
 
 
 def phrases(pair: str, flip: bool) -> Phrases:
-    """Of all files whose name ends with both languages, such as home.en-fr-de.tsv,
-    in which each column is one language; those in one-way/ only if the first language is the source."""
+    """The phrases of all files whose names end with both languages, such as home.en-fr-de.tsv, with one column per
+    language; those in one-way/ only if the first language is the source."""
     source, target = pair.split("-")[::-1] if flip else pair.split("-")
     found = []
     for path in sorted(PHRASES.rglob("*.tsv")):

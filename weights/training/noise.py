@@ -1,9 +1,9 @@
-"""Noise that people type and corpora lack: rules that change a pair of sentences as it is drawn,
-so that a model meets it in training.
+"""Noise that people type and corpora lack: rules that change a pair of sentences when it is drawn, so that the model
+sees it in training.
 
-Input: an Example (both texts, their words' places, links between words) and a random state. Output: another Example.
-Every rule keeps the words' places true, so that links still say which word is whose. Rules are drawn anew each time a
-pair is seen (weights/training/mixture.py).
+Input: an Example (both texts, the spans of their words, links between words) and a random state. Output: another
+Example. Every rule keeps the spans correct, so that links remain valid. The rules are applied anew whenever a pair is
+drawn (weights/training/mixture.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Callable
 
 from ..alignment.links import Links, Span, words
 
-Edit = tuple[int, int, str]  # characters begin..end-1 become this text
+Edit = tuple[int, int, str]  # replaces characters begin..end-1 by this text
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,8 @@ def example(source: str, target: str, links: Links) -> Example:
 
 
 def edited(text: str, spans: list[Span], edits: list[Edit]) -> tuple[str, list[Span]]:
-    """edits in order, apart from each other.
-    A word that one of them takes away whole, or that reaches into one, has what is left of it."""
-    out, shifts, end, shift = [], [], 0, 0  # shifts: from this old place on, how far everything moves
+    """Applies edits, which must be sorted and not overlap. A word that an edit overlaps keeps what is left of it."""
+    out, shifts, end, shift = [], [], 0, 0  # shifts: per edit (old span, new begin, new length, total shift)
     for begin, stop, new in edits:
         out += [text[end:begin], new]
         end = stop
@@ -45,7 +44,7 @@ def edited(text: str, spans: list[Span], edits: list[Edit]) -> tuple[str, list[S
     out.append(text[end:])
 
     def moved(place: int, last: bool) -> int:
-        """Where the boundary `place` is now; last: it ends a word."""
+        """The new position of a boundary. last: whether it ends a word."""
         now = place
         for begin, stop, at, size, by in shifts:
             if place >= stop and (place > begin or not last):
@@ -68,7 +67,7 @@ def on_target(one: Example, edits: list[Edit]) -> Example:
 
 
 def joined(parts: list[Example]) -> Example:
-    """Several sentences, one after the other."""
+    """Concatenates several examples."""
     whole = parts[0]
     for part in parts[1:]:
         s, t = len(whole.source) + 1, len(whole.target) + 1
@@ -81,12 +80,12 @@ def joined(parts: list[Example]) -> Example:
 
 
 def _cased(text: str, change: Callable[[str], str]) -> str:
-    """Character by character, one of one, so that every place stays."""
+    """Changes single characters, and only to single ones, so that all positions stay the same."""
     return "".join(c if len(new := change(c)) != 1 else new for c in text)
 
 
 def lower(one: Example, chance: random.Random) -> Example:
-    """The translation keeps its capitals: they are the model's to find."""
+    """Lower-cases the source. The target keeps its capitals, which the model must restore."""
     return replace(one, source=_cased(one.source, str.lower))
 
 
@@ -102,7 +101,7 @@ FINAL = re.compile(r"\s*[.!?…]+$")
 
 
 def without_final(one: Example, chance: random.Random) -> Example:
-    """No full stop on either side; a question keeps its mark in the translation."""
+    """Removes final punctuation from both sides; after a question only from the source."""
     source, target = FINAL.search(one.source), FINAL.search(one.target)
     if not source or not target or source.start() == 0 or target.start() == 0:
         return one
@@ -111,7 +110,7 @@ def without_final(one: Example, chance: random.Random) -> Example:
 
 
 def typography(one: Example, chance: random.Random) -> Example:
-    """The apostrophes, quotation marks and dots of word processors, in the source alone."""
+    """Replaces apostrophes, quotation marks and ellipses by typographic ones, in the source only."""
     text, opening, out = one.source, True, []
     marks = chance.choice(("“”", "“”", "«»", "„“", "‘’"))
     for c in text:
@@ -130,7 +129,7 @@ def without_accents(one: Example, chance: random.Random) -> Example:
 
 
 def misspelled(word: str, chance: random.Random) -> str:
-    """One letter left out, doubled, swapped with the next, or another; the first stays."""
+    """Omits, doubles, swaps or replaces one letter, but not the first."""
     i = chance.randrange(1, len(word) - 1)
     kind = chance.randrange(4)
     if kind == 0:
@@ -143,7 +142,7 @@ def misspelled(word: str, chance: random.Random) -> str:
 
 
 def spelling(one: Example, chance: random.Random) -> Example:
-    """One or two words of four letters or more that are no names."""
+    """Misspells one or two lower-case words of at least four letters."""
     places = [span for span in one.source_words if span[1] - span[0] >= 4 and one.source[slice(*span)].isalpha()
               and one.source[slice(*span)].islower()]
     chosen = sorted(chance.sample(places, min(len(places), chance.choice((1, 1, 2)))))
@@ -151,8 +150,7 @@ def spelling(one: Example, chance: random.Random) -> Example:
 
 
 def copied(one: Example, kind: Callable[[str], bool]) -> dict[str, list[tuple[Span, Span]]]:
-    """Words that stand in the translation as they are, by their text:
-    links between equal words, of which neither has another link."""
+    """Words that the translation copies, by their text: links between equal words without other links."""
     fans = ({}, {})
     for i, j in one.links:
         for fan, word in zip(fans, (i, j)):
@@ -171,7 +169,7 @@ def with_others(one: Example, places: list[tuple[Span, Span]], new: str) -> tupl
 
 
 def digits(one: Example, chance: random.Random) -> Example:
-    """Other numbers of as many digits, on both sides; what has a special name, such as 1 or 2, is left alone."""
+    """Replaces numbers on both sides by others with as many digits; single digits, which may be spelled out, stay."""
     edits: tuple[list[Edit], list[Edit]] = ([], [])
     for text, places in copied(one, lambda text: text.isascii() and text.isdigit() and len(text) > 1).items():
         new = str(chance.randrange(1, 10)) + "".join(chance.choice(string.digits) for _ in text[1:])
@@ -181,7 +179,7 @@ def digits(one: Example, chance: random.Random) -> Example:
 
 
 def made_up(chance: random.Random) -> str:
-    """A name that is nobody's: two or three syllables."""
+    """An invented name of two or three syllables."""
     begin = ("B", "Br", "C", "Ch", "D", "F", "G", "Gr", "H", "J", "K", "Kr", "L", "M", "N", "P", "R", "S", "St", "T",
              "V", "W", "Y", "Z", "")
     parts = [chance.choice(begin) + chance.choice("aeiou") + chance.choice(("", "n", "r", "l", "m", "s", "k"))]
@@ -196,7 +194,7 @@ def is_name(text: str) -> bool:
 
 
 def names(pool: list[str]) -> Callable[[Example, random.Random], Example]:
-    """-> the rule that puts other names in the place of names: of the pool, or made up."""
+    """Returns the rule that replaces names by others, from the pool or invented."""
     def rule(one: Example, chance: random.Random) -> Example:
         edits: tuple[list[Edit], list[Edit]] = ([], [])
         for places in copied(one, is_name).values():
@@ -211,8 +209,8 @@ Rule = tuple[float, Callable[[Example, random.Random], Example]]
 
 
 def rules(pool: list[str], source_language: str) -> list[Rule]:
-    """The kinds of noise in the order in which they are tried, each with its probability.
-    Case comes last, since the others recognize names by their capitals."""
+    """The kinds of noise in the order of application, each with its probability. Case changes come last, because the
+    other rules recognise names by their capitals."""
     accents: list[Rule] = [(0.05, without_accents)] if source_language != "en" else []
     return [(0.3, digits), (0.2, names(pool)), (0.15, without_final), (0.3, typography), (0.04, spelling), *accents]
 
@@ -221,7 +219,8 @@ CASES: list[Rule] = [(0.07, lower), (0.03, upper), (0.015, title)]
 
 
 def noisy(one: Example, chosen: list[Rule], chance: random.Random) -> Example:
-    """Each rule by its own chance, at most one of CASES; one half of what is lower-cased loses its full stop, too."""
+    """Applies each rule with its probability, and at most one of CASES; half of the lower-cased examples also lose
+    their full stop."""
     for probability, rule in chosen:
         if chance.random() < probability:
             one = rule(one, chance)

@@ -1,18 +1,18 @@
 """Vocabulary shortlist: python3 -m weights.training.shortlist MODEL_FOLDER --data DIR [--flip]
 
 Input: a model folder and DIR/train.tsv.gz, DIR/valid.tsv.gz. Output: MODEL_FOLDER/shortlist.safetensors, from which the
-server takes the target ids that are likely for a sentence (model/weights/weights.h): those of `always`, and those of
-every source piece in it.
+server takes the likely target ids of a sentence (model/weights/weights.h): those of `always`, and those of every source
+piece in it.
 
     always   I32 [A]      the most frequent target ids, </s> among them
     offsets  I32 [Vs+1]   source piece s has targets[offsets[s]] .. targets[offsets[s+1]-1]
     targets  I32 [n]      the best first, without those in `always`
 
-How the lists come about. The model is forced through training pairs. Each target position gives candidates: the
-reference's token and the model's own OWN best, since it is the model's choices that a list must not exclude. Which
-source piece asked for a candidate is estimated by IBM model 1 (Brown et al. 1993: expectation maximisation of p(target
-piece | source piece)), with the square root of the attention as the prior of a position's links: the attention alone
-rests on </s> and on neighbours too often. The same seed, machine and PyTorch give the same file.
+How the lists are made. The model is forced through training pairs. The candidates of a target position are the
+reference's token and the model's own OWN best, because a list must not exclude the model's choices. IBM model 1 (Brown
+et al. 1993: expectation maximisation of p(target piece | source piece)) estimates which source piece a candidate
+belongs to, with the square root of the attention as the prior of a position's links; the attention alone lies too often
+on </s> and on neighbours. The same seed, machine and PyTorch give the same file.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from ..model.tokenizer import BOS, EOS, Tokenizer
 
 Pair = tuple[list[int], list[int]]  # source ids as the encoder reads them, target ids without </s>
 
-OWN = 3  # the model's own candidates at each target position
-ROUNDS = 5  # of expectation maximisation
+OWN = 3  # number of the model's own candidates per target position
+ROUNDS = 5  # iterations of expectation maximisation
 BATCH_TOKENS = 2000
 BATCH_SENTENCES = 50
 
 
 @dataclass
 class Links:
-    """P target positions, each linked to the T source pieces of its sentence; L = the sum of all T."""
+    """P target positions, each linked to the T source pieces of its sentence; L is the sum of all T."""
 
     sources: ndarray  # [L] source piece
     attention: ndarray  # [L]
@@ -60,7 +60,7 @@ class Shortlist:
     targets: ndarray
 
     def of(self, source: list[int], vocabulary: int) -> ndarray:
-        """-> [vocabulary] bool: the target ids of this sentence."""
+        """Returns [vocabulary] bool: True for the target ids of this sentence."""
         listed = numpy.zeros(vocabulary, bool)
         listed[self.always] = True
         for piece in source:
@@ -75,7 +75,7 @@ def encode(model: Model, source: Tokenizer, target: Tokenizer, texts: list[tuple
 
 @torch.no_grad()
 def force(model: Model, pairs: list[Pair], seed: int) -> Links:
-    """Forces the model through the pairs."""
+    """Runs the model over the pairs with teacher forcing."""
     sources, attention, lengths, candidates = [], [], [], []
     batches = data.make_batches([(len(s), len(t) + 1) for s, t in pairs], BATCH_TOKENS, seed, epoch=0)
     for batch in tqdm(batches, desc="attention", leave=False, disable=None):
@@ -95,14 +95,14 @@ def force(model: Model, pairs: list[Pair], seed: int) -> Links:
 
 
 def align(links: Links, source_size: int, target_size: int) -> tuple[ndarray, ndarray, ndarray]:
-    """-> source piece, target piece and expected number of links of each pair of pieces that meet, by source,
-    then target."""
+    """Returns source piece, target piece and expected number of links for each pair of co-occurring pieces, sorted by
+    source, then target."""
     columns = [links.sources * numpy.int64(target_size) + numpy.repeat(candidate, links.lengths)
                for candidate in links.candidates.T]
     keys = numpy.unique(numpy.concatenate([numpy.unique(column) for column in columns]))
     columns = [numpy.searchsorted(keys, column).astype(numpy.int32) for column in columns]
     sources, targets = numpy.divmod(keys, target_size)
-    prior = numpy.sqrt(links.attention, dtype=numpy.float64) + 1e-12  # no position is without a link
+    prior = numpy.sqrt(links.attention, dtype=numpy.float64) + 1e-12  # every position keeps a nonzero prior
     first = numpy.cumsum(links.lengths) - links.lengths
     likely = numpy.ones(len(keys))
     for _ in range(ROUNDS):
@@ -116,7 +116,7 @@ def align(links: Links, source_size: int, target_size: int) -> tuple[ndarray, nd
 
 
 def most_frequent(candidates: ndarray, size: int, count: int) -> ndarray:
-    """-> the ids of the most frequent candidates, ascending, </s> among them."""
+    """Returns the ids of the most frequent candidates, ascending, including </s>."""
     frequency = numpy.bincount(candidates.ravel(), minlength=size)
     frequency[EOS] = candidates.size + 1
     return numpy.sort(numpy.argsort(-frequency, kind="stable")[:count]).astype(numpy.int32)
@@ -124,8 +124,8 @@ def most_frequent(candidates: ndarray, size: int, count: int) -> ndarray:
 
 def choose(aligned: tuple[ndarray, ndarray, ndarray], source_size: int, always: ndarray, best: int,
            least: float) -> Shortlist:
-    """Keeps for each source piece at most `best` targets outside `always`, those with the most links,
-    of at least `least` each."""
+    """Keeps for each source piece at most `best` targets outside `always`: those with the most links, and at least
+    `least`."""
     sources, targets, counts = aligned
     kept = numpy.flatnonzero((counts >= least) & ~numpy.isin(targets, always))
     kept = kept[numpy.lexsort((targets[kept], -counts[kept], sources[kept]))]
@@ -136,14 +136,14 @@ def choose(aligned: tuple[ndarray, ndarray, ndarray], source_size: int, always: 
 
 
 def make(model: Model, pairs: list[Pair], sizes: tuple[int, int], options: argparse.Namespace) -> Shortlist:
-    """sizes: of the source and the target vocabulary."""
+    """sizes: of the source and target vocabularies."""
     links = force(model, pairs, options.seed)
     always = most_frequent(links.candidates, sizes[1], options.always)
     return choose(align(links, *sizes), sizes[0], always, options.best, options.least)
 
 
 def greedy(model: Model, sources: list[list[int]]) -> list[list[int]]:
-    """Greedy translations with </s>, of sentences of similar length together."""
+    """Greedy translations with </s>, in batches of similar length."""
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     found: dict[int, list[int]] = {}
     for begin in tqdm(range(0, len(order), BATCH_SENTENCES), desc="greedy", leave=False, disable=None):
@@ -154,8 +154,8 @@ def greedy(model: Model, sources: list[list[int]]) -> list[list[int]]:
 
 
 def measure(shortlist: Shortlist, pairs: list[Pair], own: list[list[int]], vocabulary: int) -> dict[str, float]:
-    """own: the model's greedy translations.
-    A translation whose tokens are all listed is the same with the shortlist."""
+    """own: the model's greedy translations. A translation whose tokens are all listed is the same with the
+    shortlist."""
     size, same, inside = 0, 0, {"reference": [], "greedy": []}
     for (source, target), translation in zip(pairs, own):
         listed = shortlist.of(source, vocabulary)

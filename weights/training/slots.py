@@ -31,7 +31,7 @@ def _same(text: str) -> dict[str, str]:
 
 
 def _date(chance: random.Random) -> dict[str, str]:
-    """14 July 1789, July 14, 1789 or with its weekday: in every language as it is written there."""
+    """14 July 1789, July 14, 1789, or with the weekday, in the format of each language."""
     day, month, year = chance.randrange(1, 29), chance.randrange(12), chance.randrange(1700, 2051)
     ordinal = f"{day}{'th' if 10 < day < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
     name = MONTHS["en"][month]
@@ -120,9 +120,9 @@ SLOTS = {
 }
 
 
-# The things that a phrase can mention, with their grammar: `{the_food}` is the food that `{food}` names in the same
-# phrase. French: gender or p (plural), after an elision e; German: m, f, n or p. Objects stand in the accusative, as in
-# "I am looking for {an_item}", unless the name says otherwise.
+# Nouns of phrases with their grammar: `{the_food}` is the food that `{food}` names in the same phrase. French: gender
+# or p (plural), followed by e if articles are elided. German: m, f, n or p; objects are in the accusative, as in "I am
+# looking for {an_item}", unless the slot's name says otherwise.
 
 FOODS = """flour|f|farine|n|Mehl;sugar|m|sucre|m|Zucker;salt|m|sel|n|Salz;rice|m|riz|m|Reis;butter|m|beurre|f|Butter
 milk|m|lait|f|Milch;honey|m|miel|m|Honig;cheese|m|fromage|m|Käse;bread|m|pain|n|Brot;oil|fe|huile|n|Öl
@@ -158,7 +158,7 @@ screwdriver|m|tournevis|m|Schraubenzieher;ladder|fe|échelle|f|Leiter;bucket|m|s
 wallet|m|portefeuille|f|Brieftasche;shower gel|m|gel douche|n|Duschgel;battery|f|pile|f|Batterie""".replace("\n", ";")
 VEHICLES = ("car|f|voiture|n|Auto;bicycle|m|vélo|n|Fahrrad;motorbike|f|moto|n|Motorrad;boat|m|bateau|n|Boot;"
             "van|f|camionnette|m|Lieferwagen;scooter|m|scooter|m|Roller")
-# English, French "à ...", German where to, where
+# English | French "à ..." | German, direction | German, location
 PLACE_WAYS = """the station|à la gare|zum Bahnhof|am Bahnhof;the airport|à l'aéroport|zum Flughafen|am Flughafen
 the market|au marché|zum Markt|auf dem Markt;the museum|au musée|zum Museum|im Museum
 the hospital|à l'hôpital|zum Krankenhaus|im Krankenhaus;the beach|à la plage|zum Strand|am Strand
@@ -205,7 +205,7 @@ def _words(english: str, french: str, german: str) -> dict[str, str]:
 
 
 def _french(kind: str, noun: str) -> dict[str, str]:
-    """A noun with each of its articles."""
+    """The noun with each of its articles."""
     gender, elided = (kind[0], kind[1:] == "e" or kind[0] == "p" and noun[0] in "aeéêiîoœuhô"
                       and noun not in ("haricots",))
     the = "les " if gender == "p" else "l'" if elided else {"m": "le ", "f": "la "}[gender]
@@ -217,7 +217,7 @@ def _french(kind: str, noun: str) -> dict[str, str]:
 
 
 def _german(gender: str, noun: str) -> dict[str, str]:
-    """Accusatives, and `subject`, the nominative."""
+    """The noun with each of its articles, in the accusative; `subject` is the nominative."""
     return {"the": {"m": "den ", "f": "die ", "n": "das ", "p": "die "}[gender] + noun,
             "subject": {"m": "der ", "f": "die ", "n": "das ", "p": "die "}[gender] + noun,
             "an": {"m": "einen ", "f": "eine ", "n": "ein ", "p": ""}[gender] + noun,
@@ -264,12 +264,12 @@ FAMILIES: list[list[Item]] = [
     _places(), _languages(), _rows(BODY, "body:012", "to_body:012"), _rows(RELATIONS, "relation:012"),
     _rows(COUNTS, "count:012"), _rows(ORDINALS, "ordinal:013", "floor:024"), _rows(COLORS, "color:012")]
 FAMILY = {slot: family for family in FAMILIES for slot in family[0]}
-# Get a capital letter where a phrase begins with them.
+# Slots whose value is capitalised at the beginning of a phrase.
 SENTENCE_STARTS = {"this_item", "relation", "count", "food", "the_food"}
 
 
 def fill(texts: tuple[str, str], languages: list[str], chance: random.Random) -> tuple[str, str]:
-    """A phrase in two languages, its slots filled in alike."""
+    """Fills the slots of a phrase with the same values in both languages."""
     slots = list(dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts))))
     values: dict[str, dict[str, str]] = {}
     for slot in slots:

@@ -1,8 +1,8 @@
-"""Training of an output that spells (Luong and Manning 2016): the words that the target vocabulary does not have.
+"""Training of an output that spells words that the target vocabulary lacks (Luong and Manning 2016).
 
-In training pairs such a word is V, V + 1, ... past the vocabulary, one id a word over the whole corpus. The decoder
-reads and predicts <unk> for all of them (`hide`); the speller's cross-entropy over their characters is a loss of its
-own (`loss`).
+In training pairs such a word has an id V, V + 1, ... past the vocabulary, the same throughout the corpus. The decoder
+reads and predicts <unk> for all of them (`hide`); the speller's cross-entropy over their characters is a separate loss
+(`loss`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..model.tokenizer import BOS, EOS, UNK, Tokenizer
 
 
 class Spelling:
-    """Encodes target text in the place of its tokenizer."""
+    """Encodes target text instead of its tokenizer."""
 
     def __init__(self, characters: Tokenizer, target: Tokenizer) -> None:
         self.characters, self.target = characters, target
-        self.words: dict[str, int] = {}  # piece -> id - V, in the order of the ids
-        self.spelled: list[list[int]] = []  # its characters
+        self.words: dict[str, int] = {}  # piece -> id - V, in order of the ids
+        self.spelled: list[list[int]] = []  # characters of each word
 
     def _id(self, piece: str) -> int:
         if piece not in self.words:
@@ -36,8 +36,8 @@ class Spelling:
         return ids.masked_fill(ids >= self.target.size, UNK)
 
     def loss(self, model: Model, readouts: Tensor, wanted: Tensor) -> Tensor:
-        """readouts [N, O], wanted [N] ids -> cross-entropy summed over the characters (</s> included) of the words
-        among them."""
+        """readouts [N, O], wanted [N] ids -> cross-entropy, summed over the characters (</s> included) of the words to
+        spell."""
         rows = (wanted >= self.target.size).nonzero()[:, 0]
         if len(rows) == 0:
             return readouts.new_zeros(())

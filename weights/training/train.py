@@ -1,11 +1,10 @@
 """Training: python3 -m weights.training.train RECIPE --data DIR --out DIR
 
 Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus:
-DIR/{train,valid}.tsv.gz, or, with the key training.corpus, the row of that name in weights/corpora/data.py below DIR;
-training.longest: only pairs with so many words a side. Output in --out: the vocabularies, checkpoint.pt (everything
-that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation).
-Stopped at any moment, the same command goes on from the last checkpoint. The same command runs on a GPU where there is
-one.
+DIR/{train,valid}.tsv.gz, or, with the key training.corpus, the corpus of that name in weights/corpora/data.py below
+DIR; training.longest: the maximum number of words per side. Output in --out: the vocabularies, checkpoint.pt
+(everything that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line per
+validation). The same command resumes an interrupted run from its last checkpoint. It uses a GPU if there is one.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averag
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
-    """-> validated config, training section with defaults filled in."""
+    """Returns the validated config, and the training section with defaults filled in."""
     recipe = json.loads(path.read_text(encoding="utf-8"))
     training = DEFAULTS | recipe.pop("training")
     for key in training.keys() ^ {*REQUIRED, *DEFAULTS}:
@@ -64,8 +63,8 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
 
 def prepare_vocabularies(out: Path, config: dict, training: dict,
                          pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
-    """Trains what is missing; a resumed run reads the files of the first.
-    Sides with one embedding, or one file, have one vocabulary."""
+    """Trains the missing vocabularies; a resumed run reads those of the first run. Sides that share an embedding or a
+    file share a vocabulary."""
     section, sides = config["tokenizer"], {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs]}
     joint = config["encoder"]["embedding_shared"] or section["source"] == section["target"]
     for side, lines in sides.items():
@@ -83,20 +82,20 @@ def prepare_vocabularies(out: Path, config: dict, training: dict,
 
 
 def producible(source: Source, target: list[int], config: dict) -> bool:
-    """A pointer has no words but the source's."""
+    """Whether the output can produce the target: a pointer has only the source's words."""
     return config["output"]["type"] != "pointer" or set(target) <= set(source.words)
 
 
 def usable(source: Source, target: list[int], config: dict) -> bool:
-    """True if the pair is not empty, within the model's limit, and within reach of its output."""
+    """Whether the pair is not empty, within the model's limit, and can be produced by its output."""
     limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
     return empty < len(source.ids) <= limit and 0 < len(target) < limit and producible(source, target, config)
 
 
 def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict,
                  spelling: Spelling | None = None) -> list[Pair]:
-    """Pairs that are empty, over the model's limit or beyond its output are left out. spelling:
-    what encodes targets that are spelled."""
+    """Encodes pairs; those that are empty, over the model's limit or impossible for its output are left out. spelling:
+    encodes the targets of an output that spells."""
     sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
     encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s))
                for s, (_, b) in zip(sources, pairs)]
@@ -105,7 +104,7 @@ def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokeni
 
 def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict, alpha: float,
                  seed: int) -> list[Pair]:
-    """encode_pairs with segmentations that are drawn (`subword_sampling`)."""
+    """Like encode_pairs, with sampled segmentations (`subword_sampling`)."""
     end = [EOS] if config["encoder"]["eos"] else []
     sources, targets = (side.sample([pair[i] for pair in pairs], alpha, 2 * seed + i)
                         for i, side in enumerate((source, target)))
@@ -115,24 +114,24 @@ def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokeni
 
 @torch.no_grad()
 def shrink_embeddings(model: Model, deviation: float) -> None:
-    """Gives the embeddings' first values, drawn from N(0, 1), this standard deviation. 1 is far too much for an
-    embedding of dimension d that is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 gives
-    them 1."""
-    # Some modules share theirs.
+    """Scales the embeddings' initial values, drawn from N(0, 1), to this standard deviation. With 1, an embedding of
+    dimension d that is also the output layer begins with logits of standard deviation d^0.5; with d^-0.5 they have
+    1."""
+    # Modules may share a weight.
     for weight in {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}:
         weight.mul_(deviation)
 
 
 def averaged(model: Model, share: float) -> swa_utils.AveragedModel:
-    """A second model whose weights follow those of `model`: each update_parameters moves them by `share` of what they
-    differ. The first ones are a plain mean, until 1 / share of them are in it, so that the random beginning is soon
+    """A second model whose weights are a moving average of the model's: each update_parameters moves them towards it by
+    `share` of the difference. Until 1 / share updates they are a plain mean, so that the random initialisation is soon
     forgotten."""
     return swa_utils.AveragedModel(model, avg_fn=lambda mean, now, count: mean + max(share, 1 / (int(count) + 1))
                                    * (now - mean))
 
 
 def learning_rate(step: int, training: dict, total: int) -> float:
-    """Linear warm-up, then a straight line down to 1% at the planned end."""
+    """Linear warm-up, then a linear decay to 1% at the planned end."""
     warmup = training["warmup"]
     if step < warmup:
         return training["learning_rate"] * (step + 1) / warmup
@@ -152,7 +151,7 @@ def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.T
 
 def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor,
                 smoothing: float) -> torch.Tensor:
-    """-log of the probability of producing the wanted token, in whatever way; smoothed over the vocabulary's tokens."""
+    """-log of the probability of producing the wanted token in any way; smoothed over the vocabulary's tokens."""
     reads = reads._replace(readouts=model.dropout(reads.readouts))
     produced, written = model.output.marginal(reads, memory, wanted.clamp_min(0))
     loss = -produced[real].sum()
@@ -161,8 +160,9 @@ def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor
 
 def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
             spelling: Spelling | None = None, fast: Fused | None = None) -> tuple[torch.Tensor, int]:
-    """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the
-    last planned one; spelling: what target ids past the vocabulary are; fast: what computes the same in less time."""
+    """Returns the loss, summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1
+    at the last planned step. spelling: maps target ids past the vocabulary to words. fast: computes the same loss in
+    less time."""
     inputs = search.pad([[BOS] + t for _, t in batch])[0].to(device)
     words = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
     wanted, real = words, words != -100
@@ -187,7 +187,7 @@ def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: 
 
 def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device,
              characters: Tokenizer | None = None) -> float:
-    """Greedy BLEU; characters: what the model spells with."""
+    """Returns the BLEU of greedy search. characters: those with which the model spells."""
     model.eval()
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     outputs = [""] * len(sentences)
@@ -203,7 +203,7 @@ def validate(model: Model, sentences: list[Source], references: list[str], targe
 
 
 def save(path: Path, content: dict) -> None:
-    """Writes beside, then renames: a run killed here leaves the old file whole."""
+    """Writes a temporary file and renames it, so that an interruption leaves the old file intact."""
     temporary = path.with_suffix(".tmp")
     torch.save(content, temporary)
     temporary.replace(path)
@@ -239,7 +239,7 @@ class Trainer:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
-        self.seconds = -time.process_time()  # with the clock added: of processors, by this run since its first start
+        self.seconds = -time.process_time()  # plus process_time(): CPU seconds since the run's first start
 
     @property
     def kept(self) -> Model:
@@ -258,7 +258,7 @@ class Trainer:
         if not path.exists():
             return
         saved = torch.load(path, map_location=self.device)
-        # Filled in: a key that is new since then has its default.
+        # A key that is newer than the checkpoint gets its default.
         if configuration.validate(saved["config"]) != self.config:
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
         if bool(saved.get("average")) != bool(self.average):
@@ -308,8 +308,8 @@ class Trainer:
         return self.epoch >= self.training["epochs"] or self.stale >= self.training["patience"]
 
     def epoch_pairs(self, epoch: int) -> tuple[list[Pair], list[list[int]]]:
-        """-> what this epoch reads, in batches of indices;
-        both depend on (seed, epoch) alone, so that a resumed run reads the same."""
+        """Returns the pairs of an epoch, and its batches as lists of indices. Both depend on (seed, epoch) alone, so
+        that a resumed run reads the same."""
         pairs, alpha, seed = self.pairs, self.training["subword_sampling"], self.training["seed"]
         if alpha:
             pairs = sample_pairs(self.texts, self.source, self.target, self.config, alpha, seed * 1009 + epoch)
@@ -317,8 +317,8 @@ class Trainer:
         return pairs, data.make_batches(lengths, self.training["batch_tokens"], seed, epoch)
 
     def run(self, save_every: float, until: float = math.inf) -> None:
-        """Trains to the planned end, or until time.monotonic() passes `until`:
-        then the checkpoint is saved and the same run can go on."""
+        """Trains to the planned end, or until time.monotonic() passes `until`; then the checkpoint is saved, and the
+        run can be resumed."""
         total = len(self.epoch_pairs(0)[1]) * self.training["epochs"]
         saved = time.monotonic()
         while not self.finished():

@@ -1,15 +1,15 @@
 """Teaches a general model what a placeholder is: python3 -m weights.training.unknown MODEL_FOLDER --corpora CORPORA
 [--flip] [--pairs N]
 
-alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/spans.h), and glossary phrases
-may stand there, too. A vocabulary that can spell everything never met <unk> in training. Input: a folder whose
-embedding serves both sides and the output. Output: the same folder, with another row of <unk> in `decoder.embedding`;
-all other bytes stay.
+alignd replaces e-mail addresses, URLs, `{name}` and similar runs by <unk> (model/text/spans.h), and glossary phrases,
+too. A vocabulary that can spell everything never sees <unk> in training. Input: a folder whose embedding serves both
+sides and the output. Output: the same folder with a new row for <unk> in `decoder.embedding`; all other bytes stay the
+same.
 
-What is learned: names and numbers that stand on both sides of a pair, linked with each other alone, become <unk>, and
-so do the addresses, codes and names of the phrases (weights/corpora/phrases). The row makes the whole target likely,
-and, where one <unk> stands on each side, the attention of the one go to the other: by it the server knows when a
-placeholder's turn has come.
+Training. Names and numbers that occur on both sides of a pair, linked only with each other, become <unk>, and so do the
+addresses, codes and names of the phrases (weights/corpora/phrases). The row is trained to make the whole target likely
+and, if there is one <unk> on each side, to direct the attention of the target's to the source's, by which the server
+knows when to insert a placeholder.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from ..model.tokenizer import BOS, EOS, UNK, SentencePiece
 MARK = hiding.HIDDEN
 SLOTS = re.compile(r"\{(email|url|code|name|last|phone)\}")
 ROW = "decoder.embedding"
-PAIRS, PHRASES = 100_000, 0.3           # pairs that are read; phrases beside pairs
-LEARNING_RATE, GUIDED = 0.04, 2.0           # Adam's, falling to 0 on a straight line; weight of the attention's loss
+PAIRS, PHRASES = 100_000, 0.3           # pairs to read; phrases relative to pairs
+LEARNING_RATE, GUIDED = 0.04, 2.0           # Adam's, with a linear decay to 0; weight of the attention's loss
 
 
 def hidden(one: Example, chance: random.Random) -> Example | None:
-    """With names and numbers hidden; None: there is none."""
+    """Hides names and numbers; None if there are none."""
     made = hiding.copied(one, chance)
     return made if made != one else None
 
 
 def ids(side: SentencePiece, text: str) -> list[int]:
-    """MARK, with the blank before it, is one <unk>."""
+    """Encodes a text; MARK, with a blank before it, is one <unk>."""
     return [piece.id for piece in hiding.pieces(side, text)]
 
 
 def phrases(pair: str, flip: bool) -> list[tuple[str, str]]:
-    """The pairs that have something to hide, with it hidden."""
+    """The pairs of phrases that have something to hide, with it hidden."""
     found = [tuple(SLOTS.sub(MARK, text) for text in pair) for pair in mixture.phrases(pair, flip).pairs
              if any(SLOTS.search(text) for text in pair)]
     return [pair for pair in found if "{" not in pair[0] + pair[1]]
@@ -72,14 +72,15 @@ def texts(root: Path, pair: str, flip: bool, count: int, seed: int) -> Iterator[
 
 
 def unguided(batch: list[align_head.Example], attention: Tensor) -> Tensor:
-    """attention [B, S, T] -> -log of what each target's only <unk> gives the source's only one, summed."""
+    """attention [B, S, T] -> the sum of -log of the attention from each target's only <unk> to the source's only
+    one."""
     ones = [(one, row) for one, row in zip(batch, attention) if one.source.count(UNK) == one.target.count(UNK) == 1]
     return -sum((row[one.target.index(UNK), one.source.index(UNK)].clamp_min(1e-6).log() for one, row in ones),
                 attention.new_zeros(()))
 
 
 def train(model: Model, examples: list[tuple[list[int], list[int]]], seed: int) -> Tensor:
-    """-> the row [E]. examples: ids without </s>. Nothing else of the model changes."""
+    """Trains the row and returns it [E]; the rest of the model does not change. examples: ids without </s>."""
     values, fused, table = random.Random(seed), Fused(model), model.decoder.embedding.weight
     model.requires_grad_(False).eval()
     table.requires_grad_(True)
@@ -104,7 +105,7 @@ def train(model: Model, examples: list[tuple[list[int], list[int]]], seed: int) 
 
 
 def write(path: Path, row: Tensor) -> None:
-    """Into model.safetensors of the folder, in its storage."""
+    """Writes the row to the folder's model.safetensors, in its storage type."""
     stored, metadata = safetensors.read(path / align_head.WEIGHTS)
     new = storage.store({ROW: row.numpy()[None]}, align_head.storage_of(stored))
     for name, tensor in new.items():
