@@ -89,7 +89,7 @@ const STATES = {
   "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],
   "a pair that is missing": [{}, (page) => page.locator("#to").selectOption("ja"), see("#missing")],
   "a logical form": [{ m: "geoquery", t: "What is the population of Zurich?", v: "ask" }, see("#reference")],
-  "no text": [{ t: "" }, see(".state")], "too long": [{ t: "a ".repeat(20000) }, see("#text-error")],
+  "no text": [{ t: "" }, see(".state")], "too long": [{ t: "a ".repeat(60000) }, see("#text-error")],
   ...Object.fromEntries(["cross.0.1", "encoder.0.1", "decoder.0.1"]
     .map((h) => [h, [head(h), see("#heads-view .grid")]])),
 };

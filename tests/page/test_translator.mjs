@@ -72,7 +72,7 @@ test("boxes: a pair without a model says how to get one", () => visit(link({}), 
 
 test("boxes: counter, limit, clear", () => visit(link({}), async (page) => {
   await translated(page);
-  assert.equal(await text(page.locator("#counter")), "39 / 10,000");
+  assert.equal(await text(page.locator("#counter")), "39 / 50,000");
   await page.locator("#text").fill("a".repeat(10001));
   await page.locator("#counter.over").waitFor();
   await page.locator("#text-error", { hasText: "The text has 10,001 characters; this server takes 10,000." }).waitFor();
