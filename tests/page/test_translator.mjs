@@ -73,9 +73,9 @@ test("boxes: a pair without a model says how to get one", () => visit(link({}), 
 test("boxes: counter, limit, clear", () => visit(link({}), async (page) => {
   await translated(page);
   assert.equal(await text(page.locator("#counter")), "39 / 50,000");
-  await page.locator("#text").fill("a".repeat(10001));
+  await page.locator("#text").fill("a".repeat(50001));
   await page.locator("#counter.over").waitFor();
-  await page.locator("#text-error", { hasText: "The text has 10,001 characters; this server takes 10,000." }).waitFor();
+  await page.locator("#text-error", { hasText: "The text has 50,001 characters; this server takes 50,000." }).waitFor();
   await page.locator("#clear").click();
   await page.locator("#text-error").waitFor({ state: "hidden" });
   assert.equal(await page.locator("#text").inputValue(), "");
