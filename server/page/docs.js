@@ -7,7 +7,7 @@ const SENTENCE = "Where is the train station?";
 const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr",
   name: "winter", entries: "snow\tneige",
   dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de",
-  from: "mozilla" };
+  from: "mozilla", tl: "fr", "api-version": "3.0", language: "ru", fromScript: "Cyrl", toScript: "Latn" };
 const { paths, components } = await (await fetch("openapi.json")).json();
 
 /* Fields of an object's schema, and the names of the required ones: all, if the schema does not say. */
@@ -34,9 +34,10 @@ function bodyOf({ requestBody }) {
 function addressOf(path, method, { parameters }) {
   const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema)
     .required : [];
-  const names = parameters ? parameters.filter((one) => one.in === "query").map(({ name }) => name) : fields;
-  const query = new URLSearchParams(names.filter((name) => ["text", "q", "target"].includes(name))
-    .map((name) => [name, SAMPLES[name]]));
+  const usual = (name) => ["text", "q", "target"].includes(name), names = parameters
+    ? parameters.filter((one) => one.in === "query" && (one.required || usual(one.name))).map(({ name }) => name)
+    : fields.filter(usual);
+  const query = new URLSearchParams(names.map((name) => [name, SAMPLES[name] ?? ""]));
   return query.size ? `${path}?${query}` : path;
 }
 

@@ -1051,8 +1051,7 @@ START_TEST(every_character_has_its_place) {
         "<!-- A dog --><p>A dog <!-- big --> runs</p><!doctype A>",
         "&#65; &eacute;t&eacute; &lt;b&gt; 1 < 2 & 3 &unknown; x",
         "<p title='A > dog'>A <i>b<u>i</u>g</i> d\xc3\xb6g</P><ul><li>One<li>Two</ul>",
-        "The <code>ls</code> command and <span translate=\"no\">Rex</span> run. <pre>A dog</pre> "
-        "End",
+        "The <code>ls</code> command, <span translate=\"no\">Rex</span> run. <pre>A dog</pre> End",
         "<div>A</div>dog<br>runs<img alt='A dog'>fast <textarea>A &amp; dog</textarea> home",
         "One&nbsp;two <b>three</b>&nbsp;four",
         "</p>A</b> dog<b",
