@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY_MIB = 64, PROCESSOR_S = 3, OTHERS_MS = 300, TEXT_DEADLINE_MS = 1000, TRIES = 3 };
+enum { MEMORY_MIB = 72, PROCESSOR_S = 3, OTHERS_MS = 300, TEXT_DEADLINE_MS = 1000, TRIES = 3 };
 enum {
     BODY_BYTES = 1 << 20,
     ARCHIVE_BYTES = 900000,
