@@ -8,6 +8,7 @@ import sys
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import schema
 
@@ -70,9 +71,11 @@ def operation(path: str, method: str, one: dict[str, Any]) -> str:
     content = one.get("requestBody", {}).get("content")
     if content:
         out += f"<p>Body: {type_of(schema_in(content))}</p>\n"
+        query = urlencode([(p["name"], p["example"]) for p in one.get("parameters", ()) if "example" in p])
+        address = f"'localhost:8080{path}?{query}'" if query else f"localhost:8080{path}"
         for example in content.get("application/json", {}).get("examples", {}).values():
             body = json.dumps(example["value"], ensure_ascii=False, separators=(",", ":"))
-            out += f"<p>{text(example['summary'])}:</p>\n<pre>curl localhost:8080{path} -d '{text(body)}'</pre>\n"
+            out += f"<p>{text(example['summary'])}:</p>\n<pre>curl {text(address)} -d '{text(body)}'</pre>\n"
     rows = (row(status, False, schema_in(reply.get("content", {})), reply["description"])
             for status, reply in one["responses"].items())
     return out + f"<details><summary>Replies</summary><table>\n{''.join(rows)}</table></details>\n</section>\n"

@@ -7,7 +7,7 @@ const SENTENCE = "Where is the train station?";
 const SAMPLES = { text: SENTENCE, q: SENTENCE, source: "en", target: "fr", source_lang: "en", target_lang: "fr",
   name: "winter", entries: "snow\tneige",
   dictionaries: [{ source_lang: "en", target_lang: "fr", entries: "snow\tneige" }], document_key: "", get: "en-de",
-  from: "mozilla", tl: "fr", "api-version": "3.0", language: "ru", fromScript: "Cyrl", toScript: "Latn" };
+  from: "mozilla", tl: "fr" };
 const { paths, components } = await (await fetch("openapi.json")).json();
 
 /* Fields of an object's schema, and the names of the required ones: all, if the schema does not say. */
@@ -35,9 +35,9 @@ function addressOf(path, method, { parameters }) {
   const fields = method === "get" ? fieldsOf(paths[path].post?.requestBody?.content["application/json"]?.schema)
     .required : [];
   const usual = (name) => ["text", "q", "target"].includes(name), names = parameters
-    ? parameters.filter((one) => one.in === "query" && (one.required || usual(one.name))).map(({ name }) => name)
-    : fields.filter(usual);
-  const query = new URLSearchParams(names.map((name) => [name, SAMPLES[name] ?? ""]));
+    ? parameters.filter((one) => one.in === "query" && (one.required || usual(one.name)))
+    : fields.filter(usual).map((name) => ({ name }));
+  const query = new URLSearchParams(names.map(({ name, example }) => [name, example ?? SAMPLES[name] ?? ""]));
   return query.size ? `${path}?${query}` : path;
 }
 

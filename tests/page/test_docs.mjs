@@ -33,9 +33,9 @@ test("docs: every example in JSON is answered by 200, or by an error that names 
     const replies = [];
     for (const section of document.querySelectorAll("section[data-method=post]")) {
       for (const pre of section.querySelectorAll("pre:not(.reply)")) {
-        const [, body] = / -d '([^]*)'$/.exec(pre.textContent) ?? [];
+        const [, address, body] = /^curl '?localhost:8080(\S+?)'? -d '([^]*)'$/.exec(pre.textContent) ?? [];
         if (body === undefined) continue;
-        const reply = await fetch(section.dataset.path,
+        const reply = await fetch(address,
           { method: "POST", body: body.replaceAll("'\\''", "'"), headers: { "Content-Type": "application/json" } });
         replies.push([section.id, reply.status, (await reply.text()).slice(0, 120)]);
       }
