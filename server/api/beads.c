@@ -51,7 +51,7 @@ int beads_find(const struct span *sources, size_t source_count, const struct spa
     for (size_t i = 0; i <= source_count; i++)
         for (size_t j = 0; j <= target_count; j++) {
             double best = i + j == 0 ? 0 : INFINITY;
-            for (uint8_t k = 0; k < KINDS; k++) {
+            for (size_t k = 0; k < KINDS; k++) {
                 size_t from = kinds[k].source, to = kinds[k].target;
                 if (from > i || to > j || isinf(costs[(i - from) * width + j - to]))
                     continue;
@@ -60,7 +60,7 @@ int beads_find(const struct span *sources, size_t source_count, const struct spa
                                           (double)(target_sums[j] - target_sums[j - to]), ratio);
                 if (cost < best) {
                     best = cost;
-                    last[i * width + j] = k;
+                    last[i * width + j] = (uint8_t)k;
                 }
             }
             costs[i * width + j] = best;

@@ -209,20 +209,20 @@ static void release_reply(struct exchange *exchange) {
 }
 
 /* Counts more bytes of the reply until release_reply. Returns false if it is large and they do not
- * fit beside other unread replies. Administrators get theirs, which show why others do not. */
+ * fit beside other unread replies. */
 static bool hold(struct exchange *exchange, size_t bytes) {
     const struct service *service = exchange->http->service;
     size_t before = atomic_fetch_add(&exchange->http->unread, bytes);
     metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)bytes);
     exchange->held += bytes;
-    return before + bytes <= service->options.reply_memory || exchange->held <= SMALL_REPLY_BYTES ||
-           route_has(exchange->route, ROUTE_ADMIN);
+    return before + bytes <= service->options.reply_memory || exchange->held <= SMALL_REPLY_BYTES;
 }
 
 /* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit
- * beside them. */
+ * beside them. What administrators watch is not counted: it shows why others get no reply. */
 static void hold_reply(struct exchange *exchange) {
-    if (exchange->reply.status != STATUS_OK || hold(exchange, exchange->reply.length))
+    if (exchange->reply.status != STATUS_OK || route_has(exchange->route, ROUTE_ADMIN) ||
+        hold(exchange, exchange->reply.length))
         return;
     release_reply(exchange);
     reply_fail_unread(exchange->http->service, &exchange->reply);

@@ -277,12 +277,18 @@ START_TEST(unread) {
                  ARGUMENTS("--model", MODEL, "--max-reply-bytes", "16777216", "--reply-memory",
                            room, "--deadline-ms", "600000", "--queue-work", "100000000"));
     int readers[READERS];
-    for (size_t i = 0; i < READERS; i++) {
+    for (size_t i = 0; i < READERS; i++) { /* one after the other, so that `fit` of them are kept */
+        const int receive_bytes = 65536;   /* a constant: the system gives up to some megabytes */
         readers[i] = raw_open(&daemon);
+        ck_assert_int_eq(
+            setsockopt(readers[i], SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes), 0);
         raw_write(readers[i], head, strlen(head));
+        if (i < fit)
+            metric_await_least(&daemon, "alignd_reply_bytes", (double)((i + 1) * length), NULL);
+        else
+            metric_await_least(&daemon, "alignd_rejected_total{reason=\"reply_memory\"}",
+                               (double)(i + 1 - fit), NULL);
     }
-    metric_await_least(&daemon, "alignd_rejected_total{reason=\"reply_memory\"}",
-                       (double)(READERS - fit), NULL);
     client_send(&daemon, &(struct call){.path = "/translate", .body = body}, &reply);
     ck_assert_int_eq(reply.status, 503);
     char seconds[HEADER_BYTES];
