@@ -138,7 +138,7 @@ const char *formality_name(enum formality form) {
 
 /* ---- texts ---- */
 
-/* What a text has. */
+/* The words of address in a text. */
 struct found {
     bool any[FORMS];   /* words of the form, of which the language is sure */
     bool first[FORMS]; /* the text begins with one */

@@ -14,7 +14,8 @@
 
 enum formality { FORMALITY_ANY, FORMALITY_LESS, FORMALITY_MORE };
 
-/* What is wanted of a translation. Languages are codes such as "de", "de-AT" or "deu_Latn". */
+/* The form of address wanted in a translation. Languages are codes such as "de", "de-AT" or
+ * "deu_Latn". */
 struct formality_wish {
     enum formality form;
     bool prefers; /* another form is as good if this one cannot be had */

@@ -75,7 +75,7 @@ struct sentence_reading {
     size_t unknown; /* tokens that the vocabulary lacks */
 };
 
-/* What is given of the translation. */
+/* The parts of the translation that the caller gives. */
 struct sentence_given {
     const char *text;     /* it begins with this text, whose tokens are options.prefix and */
     struct token *tokens; /* [options.prefix_length] */

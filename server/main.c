@@ -225,6 +225,22 @@ static void tell_ready(const struct daemon *daemon, const char *address) {
     model_set_release(models);
 }
 
+/* Loads the models and starts the workers. Returns NULL with the error of either. */
+static struct workers *start_decoding(const struct daemon *daemon, struct error *err) {
+    const struct options *options = daemon->options;
+    const struct service *service = daemon->service;
+    const struct worker_options decoding = {
+        .workers = options->workers,
+        .rows = options->rows,
+        .bytes = options->decode_memory,
+        .shared = true,
+        .step_us = (int64_t)options->step_ms * 1000,
+        .scheduler = service->scheduler,
+        .metrics = service->metrics,
+    };
+    return catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+}
+
 /* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
     const struct options *options = daemon->options;
@@ -249,17 +265,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     if (!http)
         return -1;
     const char *address = tell_addresses(daemon, http);
-    const struct worker_options decoding = {
-        .workers = options->workers,
-        .rows = options->rows,
-        .bytes = options->decode_memory,
-        .shared = true,
-        .step_us = (int64_t)options->step_ms * 1000,
-        .scheduler = service->scheduler,
-        .metrics = service->metrics,
-    };
-    struct workers *workers =
-        catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    struct workers *workers = start_decoding(daemon, err);
     if (workers) {
         atomic_store(&service->state, SERVICE_READY);
         tell_memory(daemon, http);
@@ -282,19 +288,8 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
 
 /* Answers an agent's messages until stdin ends. */
 static int serve_stdio(const struct daemon *daemon, bool *clean, struct error *err) {
-    const struct options *options = daemon->options;
     struct service *service = daemon->service;
-    const struct worker_options decoding = {
-        .workers = options->workers,
-        .rows = options->rows,
-        .bytes = options->decode_memory,
-        .shared = true,
-        .step_us = (int64_t)options->step_ms * 1000,
-        .scheduler = service->scheduler,
-        .metrics = service->metrics,
-    };
-    struct workers *workers =
-        catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+    struct workers *workers = start_decoding(daemon, err);
     if (!workers)
         return -1;
     atomic_store(&service->state, SERVICE_READY);

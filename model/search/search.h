@@ -66,7 +66,7 @@ struct search_refusals {
     uint32_t mask;
 };
 
-/* What a search notes beside its hypotheses. */
+/* Optional output of a search beside its hypotheses. */
 struct search_report {
     bool alternatives; /* the best tokens of each step (struct step_row) */
     bool tree;         /* the tokens considered (search_branch), at most beam_size a row */
@@ -139,8 +139,8 @@ struct alternatives {
     float log_probs[SEARCH_ALTERNATIVES];
 };
 
-/* What a step shows of a row, and what the batch stores with it. Each node that continues the row
- * refers to it. */
+/* The visible outputs of a step for one row, and what the batch stores with them. Each node that
+ * continues the row refers to it. */
 struct step_row {
     float *attention;                  /* [source_length] */
     float *readout;                    /* [stored.readout] of the decoder */
@@ -215,7 +215,7 @@ struct search_stored {
     size_t state; /* while the search returns */
 };
 
-/* What the model and its batch determine. */
+/* Settings that come from the model and its batch, not from the caller. */
 struct search_setting {
     struct search_ids ids;
     size_t source_length; /* T: the length of an attention row; 0 without attention */

@@ -338,6 +338,15 @@ static int check_text(const struct request *request, const struct text *text, bo
                                  : 0; /* "warnings": false disables it */
 }
 
+/* Warns if the lists of a whole text and its translation have anything. */
+static int warn_of_lists(enum warning_code code, const struct check_lists *lists, const char *what,
+                         struct arena *arena, struct warnings *warnings) {
+    return lists->source_count + lists->target_count == 0
+               ? 0
+               : add_warning(warnings, arena, code, put_lists, lists,
+                             "the %s in the translation differ from those in the text", what);
+}
+
 /* Warns if the numbers of a translation that the client gives differ from those of the text. */
 static int warn_of_given_numbers(const struct request *request, const struct text *text,
                                  const struct whole *whole, struct arena *arena,
@@ -350,10 +359,7 @@ static int warn_of_given_numbers(const struct request *request, const struct tex
                                  whole->source.length, whole->translation.start,
                                  whole->translation.length, arena, lists) != 0)
         return -1;
-    return lists->source_count + lists->target_count == 0
-               ? 0
-               : add_warning(warnings, arena, WARNING_NUMBERS, put_lists, lists, "%s",
-                             "the numbers in the translation differ from those in the text");
+    return warn_of_lists(WARNING_NUMBERS, lists, "numbers", arena, warnings);
 }
 
 /* Warns if the whole text and its translation differ in their signs although no sentence does, or
@@ -377,10 +383,7 @@ static int warn_of_whole(const struct request *request, const struct text *text,
                                          whole->source.length, whole->translation.start,
                                          whole->translation.length, arena, lists) != 0)
         return -1;
-    return lists->source_count + lists->target_count == 0
-               ? 0
-               : add_warning(warnings, arena, WARNING_SIGNS, put_lists, lists, "%s",
-                             "the signs in the translation differ from those in the text");
+    return warn_of_lists(WARNING_SIGNS, lists, "signs", arena, warnings);
 }
 
 int warnings_of_plan(struct request *request, const struct plan_answers *answers) {
