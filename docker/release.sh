@@ -15,6 +15,8 @@ being the Makefile's; CHANGELOG.md must have a section [VERSION] with a date; no
 
 In DIR, for each ARCH:
   alignd_VERSION_ARCH.deb           the package; the same commit gives the same bytes
+  libalignd1_..., libalignd-dev_... the engine as a library, and what programs are built with
+  alignd-VERSION-linux-CPU.tar.gz   the package with its libraries, for any Linux with glibc 2.36 or later
   alignd-VERSION-ARCH.oci.tar       the image, an OCI archive for podman load, skopeo copy, buildah pull
   alignd-VERSION-ARCH.spdx.json     what is in the image: packages, models, licences (SPDX 2.3); it is in the image, too
 and RELEASE_NOTES.md, the changelog's section, BASE_IMAGES, the digests of the images that these are built on, and SHA256SUMS.
@@ -65,14 +67,17 @@ build_package() {
     [ "$1" = "$own" ] || target="ARCH=$1 MAN_OF=$work/source/build/deb/alignd-$version/build/alignd"
     say "package for $1"
     # shellcheck disable=SC2086
-    make --no-print-directory -C "$work/source" deb $target >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; fail "the package for $1 cannot be built"; }
+    make --no-print-directory -C "$work/source" tarball $target >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; fail "the package for $1 cannot be built"; }
 }
-keep_package() { cp "$work/source/build${2:-}/deb/alignd_${version}_$1.deb" "$work/release/"; }
+keep_packages() {
+    for name in alignd libalignd1 libalignd-dev; do cp "$work/source/build${2:-}/deb/${name}_${version}_$1.deb" "$work/release/"; done
+    cp "$work/source/build${2:-}"/deb/alignd-*.tar.gz "$work/release/"
+}
 
 build_package "$own"
 for arch in $arches; do
     [ "$arch" = "$own" ] || build_package "$arch"
-    keep_package "$arch" "$([ "$arch" = "$own" ] || echo "/$arch")"
+    keep_packages "$arch" "$([ "$arch" = "$own" ] || echo "/$arch")"
 done
 
 # ---- images, of what CI builds them of, too ----
@@ -108,7 +113,7 @@ done
 # ---- what is said of it ----
 section >"$work/release/RELEASE_NOTES.md"
 mv "$work/bases" "$work/release/BASE_IMAGES"
-(cd "$work/release" && sha256sum -- *.deb *.oci.tar *.spdx.json RELEASE_NOTES.md BASE_IMAGES >SHA256SUMS)
+(cd "$work/release" && sha256sum -- *.deb *.tar.gz *.oci.tar *.spdx.json RELEASE_NOTES.md BASE_IMAGES >SHA256SUMS)
 chmod 644 "$work"/release/*
 mkdir -p "$(dirname "$output")"
 cp -r "$work/release" "$output"

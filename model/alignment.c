@@ -18,10 +18,14 @@ int alignment_init(struct alignment *alignment, const struct model_config *confi
     *alignment = (struct alignment){.kernels = loader->kernels};
     if (size == 0)
         return 0;
-    block_linear(&alignment->query, "alignment", "query", size,
-                 config->decoder.embedding + config->decoder.hidden, true, loader);
-    block_linear(&alignment->key, "alignment", "key", size,
-                 config_annotation_size(config) + config->encoder.embedding, false, loader);
+    block_linear(
+        &alignment->query, "alignment", "query",
+        (struct block_shape){size, config->decoder.embedding + config->decoder.hidden, true},
+        loader);
+    block_linear(&alignment->key, "alignment", "key",
+                 (struct block_shape){
+                     size, config_annotation_size(config) + config->encoder.embedding, false},
+                 loader);
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
@@ -49,21 +53,30 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
     return 0;
 }
 
-void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys,
-                    size_t length, float *queries, float *rows) {
+void alignment_rows(const struct alignment *alignment, const struct alignment_inputs *inputs,
+                    float *queries, float *rows) {
     const struct linear *query = &alignment->query;
-    linear_apply(query, x, query->in, n, queries, query->out);
-    for (size_t i = 0; i < n; i++) {
-        alignment->kernels->dot(queries + i * query->out, keys, length, query->out,
+    size_t length = inputs->length;
+    linear_apply(query, inputs->x, query->in, inputs->n, queries, query->out);
+    for (size_t i = 0; i < inputs->n; i++) {
+        alignment->kernels->dot(queries + i * query->out, inputs->keys, length, query->out,
                                 rows + i * length);
         alignment->kernels->softmax(rows + i * length, length);
     }
 }
 
-/* Makes the rows [count, T] of tokens [count] from the steps that decided them. */
-static int make_rows(const struct sentence *sentence, const int *tokens,
-                     const struct step_row *const *decided, size_t count, struct arena *scratch,
-                     float *rows, struct error *err) {
+/* Tokens, and the steps that decided them. */
+struct decided {
+    const int *tokens;                  /* [count] */
+    const struct step_row *const *rows; /* [count] */
+    size_t count;
+};
+
+/* Makes the rows [decided->count, T] of these tokens. */
+static int make_rows(const struct sentence *sentence, const struct decided *decided,
+                     struct arena *scratch, float *rows, struct error *err) {
+    const int *tokens = decided->tokens;
+    size_t count = decided->count;
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
     size_t length = sentence->length, size = t->alignment.query.in;
@@ -77,10 +90,11 @@ static int make_rows(const struct sentence *sentence, const int *tokens,
     for (size_t i = 0; i < count; i++) {
         int token = sentence->copies ? copies_input(sentence->copies, tokens[i]) : tokens[i];
         decoder_embed(&t->decoder, token, x + i * size);
-        memcpy(x + i * size + shape->input, decided[i]->top, shape->top * sizeof *x);
+        memcpy(x + i * size + shape->input, decided->rows[i]->top, shape->top * sizeof *x);
     }
-    alignment_rows(&t->alignment, x, count, sentence->decoding.alignment_keys, length, queries,
-                   rows);
+    alignment_rows(&t->alignment,
+                   &(struct alignment_inputs){x, count, sentence->decoding.alignment_keys, length},
+                   queries, rows);
     arena_release(scratch, mark);
 
     /* if the head read <unk> for a phrase of a single token, such as a placeholder, the source
@@ -120,8 +134,8 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
             if (h->length > 0)
                 memcpy(tokens, h->tokens, h->length * sizeof *tokens);
             tokens[h->length] = tokenizer_end(sentence->translator->target);
-            status =
-                make_rows(sentence, tokens + common, h->rows + common, own, scratch, rows, err);
+            status = make_rows(sentence, &(struct decided){tokens + common, h->rows + common, own},
+                               scratch, rows, err);
         }
         for (size_t j = 0; j < common + own && status == 0; j++)
             alignment[j] = j < common ? sentence->hypotheses[earlier].alignment[j]
@@ -142,8 +156,10 @@ const float *soft_alignment_row(const struct sentence *sentence, const struct de
         error_memory(err);
         return NULL;
     }
-    return make_rows(sentence, &decision->token, &decision->row, 1, arena, row, err) == 0 ? row
-                                                                                          : NULL;
+    return make_rows(sentence, &(struct decided){&decision->token, &decision->row, 1}, arena, row,
+                     err) == 0
+               ? row
+               : NULL;
 }
 
 /* ---- the heads of a transformer ---- */

@@ -199,8 +199,8 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
     }
     if (e->slots == 0) { /* the annotations, and the decoder's and the output layer's beginning */
         if (!e->parts)
-            e->parts =
-                encoder_begin(&t->encoder, e->ids, e->lengths, e->n, arena, &e->encoded, err);
+            e->parts = encoder_begin(&t->encoder, &(struct encoder_input){e->ids, e->lengths, e->n},
+                                     arena, &e->encoded, err);
         if (!e->parts)
             return FAILED;
         if (!encoder_advance(&t->encoder, e->parts, work))
@@ -219,16 +219,17 @@ static enum outcome encode_part(struct batch *batch, size_t work, struct error *
         output_keys(&t->output, e->encoded.annotations, e->tokens, e->copy_keys, e->copy_gates);
         for (size_t i = 0; i < e->n; i++)
             e->slots += decoder_slots(&t->decoder, e->lengths[i]);
-        if (decoder_start(&t->decoder, &e->encoded, e->lengths, e->n, arena, e->states, err) != 0)
+        if (decoder_start(&t->decoder, &e->encoded, arena, e->states, err) != 0)
             return FAILED;
     }
 
     /* the keys and values that the decoder remembers */
-    size_t each = (shape->key + shape->value) * t->encoder.annotation, first = e->remembered;
+    size_t each = shape->outputs * t->encoder.annotation, first = e->remembered;
     size_t count = encoder_part_rows(work, each, e->slots - first);
     e->remembered += count;
-    if (decoder_remember(&t->decoder, &e->encoded, first, count, arena,
-                         e->keys + first * shape->key, e->values + first * shape->value, err) != 0)
+    struct memory_part part = {first, count, e->keys + first * shape->key,
+                               e->values + first * shape->value};
+    if (decoder_remember(&t->decoder, &e->encoded, &part, arena, err) != 0)
         return FAILED;
     return e->remembered < e->slots ? MORE : DONE;
 }
@@ -273,6 +274,7 @@ static int read_opening(struct batch *batch, struct error *err) {
                 row->state = e->states + i * shape->state;
                 row->attention =
                     arena_alloc(scratch, length, sizeof *row->attention); /* not read afterwards */
+                row->scores = NULL;
                 row->top = NULL;
                 slot += length;
             }
@@ -394,6 +396,7 @@ static int begin_sentence(struct batch *batch, size_t i, size_t slot, struct err
                 .size = tokenizer_size(t->target)},
         .source_length = t->decoder.attends ? sentence->length : 0,
         .stored = {.readout = sentence_readout(sentence),
+                   .scores = sentence_scores(sentence),
                    .top = sentence_top_inline(sentence),
                    .state = resumes ? size : 0},
         .replaces = t->config.defaults.replaces,
@@ -538,6 +541,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             row->reads_all = search_reads_all(search);
             row->forced = sentence_forced(sentence, search->step);
             row->attention = search->shown[r]->attention;
+            row->scores = search->shown[r]->scores;
             row->top =
                 top ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
             row->state =
@@ -585,7 +589,8 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
     struct arena *arena = &sentence->arena;
     struct hypothesis *kept = arena_alloc(arena, sentence->count, sizeof *kept);
     size_t length = sentence->search.setting.source_length, readout = sentence_readout(sentence),
-           size = length + readout; /* floats of a row that the answer needs */
+           scores = sentence_scores(sentence),
+           size = length + readout + scores; /* floats of a row that the answer needs */
     if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < sentence->count; i++) {
@@ -612,7 +617,10 @@ static int keep_answer(struct sentence *sentence, struct error *err) {
             const struct step_row *row = from->rows[j];
             struct step_row *own_row = &copies[j - common];
             float *own_floats = floats + (j - common) * size;
-            *own_row = (struct step_row){.attention = own_floats, .readout = own_floats + length};
+            *own_row =
+                (struct step_row){.attention = own_floats,
+                                  .readout = own_floats + length,
+                                  .scores = scores > 0 ? own_floats + length + readout : NULL};
             memcpy(own_floats, row->attention, size * sizeof *own_floats);
             if (row->alternatives) {
                 own_row->alternatives = &alternatives[j - common];
@@ -641,7 +649,8 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch, struct
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
     if (drops) { /* bytes of the hypotheses that are kept if they share nothing */
-        size_t rows = sentence->search.setting.source_length + sentence_readout(sentence),
+        size_t rows = sentence->search.setting.source_length + sentence_readout(sentence) +
+                      sentence_scores(sentence),
                bytes = LINE;
         size_t each = sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) +
                       sizeof(struct step_row) + rows * sizeof(float);

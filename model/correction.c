@@ -1,5 +1,5 @@
 /* This file corrects a translation after its search. It finds the amounts and signs that differ,
- * puts missing signs beside their words, and prepares a second attempt that holds what still
+ * puts missing signs beside their words, and prepares a retry that holds what still
  * differs. */
 #include "model/base/utf8.h"
 #include "model/glossary.h"
@@ -19,25 +19,35 @@ static size_t own_length(const struct sentence *sentence) {
     return sentence->source.end - sentence->source.begin;
 }
 
+static struct bytes own_bytes(const struct sentence *sentence) {
+    return (struct bytes){own_text(sentence), own_length(sentence)};
+}
+
 /* ---- what the translation lacks or adds ---- */
 
-static const char **copy_parts(const char *text, const struct span *parts, size_t count,
-                               struct arena *arena) {
-    const char **copies = arena_alloc(arena, count, sizeof *copies);
-    for (size_t i = 0; copies && i < count; i++)
-        copies[i] = arena_copy(arena, text + parts[i].begin, parts[i].end - parts[i].begin);
+/* Parts of a text that its translation lacks, or the other way round. */
+struct lacking {
+    const char *text;
+    struct spans parts;
+};
+
+/* Copies the first of the parts, and counts them. */
+static const char **copy_parts(const struct lacking *lacking, struct arena *arena, size_t *count) {
+    const struct spans *parts = &lacking->parts;
+    *count = parts->count < NUMBERS_SHOWN ? parts->count : NUMBERS_SHOWN;
+    const char **copies = arena_alloc(arena, *count, sizeof *copies);
+    for (size_t i = 0; copies && i < *count; i++)
+        copies[i] = arena_copy(arena, lacking->text + parts->all[i].begin,
+                               parts->all[i].end - parts->all[i].begin);
     return copies;
 }
 
 /* Copies the first of the differences. Returns false if memory is out. */
-static bool copy_lists(const char *own, const struct span *source, size_t sources, const char *text,
-                       const struct span *target, size_t targets, struct arena *arena,
-                       struct check_lists *out) {
-    enum { MOST = NUMBERS_SHOWN };
-    struct check_lists lists = {.source_count = sources < MOST ? sources : MOST,
-                                .target_count = targets < MOST ? targets : MOST};
-    lists.source = copy_parts(own, source, lists.source_count, arena);
-    lists.target = copy_parts(text, target, lists.target_count, arena);
+static bool copy_lists(const struct lacking *source, const struct lacking *target,
+                       struct arena *arena, struct check_lists *out) {
+    struct check_lists lists;
+    lists.source = copy_parts(source, arena, &lists.source_count);
+    lists.target = copy_parts(target, arena, &lists.target_count);
     if (arena_failed(arena))
         return false;
     *out = lists;
@@ -45,10 +55,9 @@ static bool copy_lists(const char *own, const struct span *source, size_t source
 }
 
 /* The lists stay empty if memory is out. */
-static void keep_lists(struct sentence *sentence, enum check check, const char *text,
-                       const struct span *source, size_t sources, const struct span *target,
-                       size_t targets) {
-    copy_lists(own_text(sentence), source, sources, text, target, targets, &sentence->arena,
+static void keep_lists(struct sentence *sentence, enum check check, const struct spans *source,
+                       const struct lacking *target) {
+    copy_lists(&(struct lacking){own_text(sentence), *source}, target, &sentence->arena,
                &sentence->check->lists[check]);
 }
 
@@ -57,8 +66,7 @@ static void keep_lists(struct sentence *sentence, enum check check, const char *
 struct compared {
     struct rendering rendering;
     struct glossary_runs skipped;
-    struct span *skip_source, *skip_target;
-    size_t skip_sources, skip_targets;
+    struct spans skip_source, skip_target;
 };
 
 static int compare_spans(const void *left, const void *right) {
@@ -111,10 +119,8 @@ static bool list_skipped(const struct sentence *sentence, const struct hypothesi
     }
     sort_spans(source, sources);
     sort_spans(target, targets);
-    compared->skip_source = source;
-    compared->skip_target = target;
-    compared->skip_sources = sources;
-    compared->skip_targets = targets;
+    compared->skip_source = (struct spans){source, sources};
+    compared->skip_target = (struct spans){target, targets};
     return true;
 }
 
@@ -128,10 +134,11 @@ static void compare_numbers(struct sentence *sentence, bool strict, const struct
     const char *text = compared->rendering.text;
     struct amounts source, target;
     struct number_difference difference;
-    if (numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped->source,
-                     skipped->count, scratch, &source, NULL) != 0 ||
-        numbers_read(t->target_numbers, text, strlen(text), skipped->target, skipped->count,
-                     scratch, &target, NULL) != 0)
+    if (numbers_read(t->source_numbers, own_bytes(sentence),
+                     &(struct spans){skipped->source, skipped->count}, scratch, &source,
+                     NULL) != 0 ||
+        numbers_read(t->target_numbers, (struct bytes){text, strlen(text)},
+                     &(struct spans){skipped->target, skipped->count}, scratch, &target, NULL) != 0)
         return;
     if (numbers_compare(&source, &target, strict, scratch, &difference, NULL) != 0)
         return;
@@ -141,73 +148,69 @@ static void compare_numbers(struct sentence *sentence, bool strict, const struct
     if (difference.source_count > 0)
         memcpy(places, difference.source, difference.source_count * sizeof *places);
     sentence->check->places = places;
-    keep_lists(sentence, CHECK_NUMBERS, text, difference.source, difference.source_count,
-               difference.target, difference.target_count);
+    keep_lists(sentence, CHECK_NUMBERS, &(struct spans){difference.source, difference.source_count},
+               &(struct lacking){text, {difference.target, difference.target_count}});
 }
 
 /* Reads the signs of both texts and compares them. own: NUL-terminated. A pair of quotation marks
  * that the translation alone spaces on one side differs, too, if nothing else does. Returns -1 if
  * memory is out. */
-static int read_signs(const struct sign_rules *rules, const char *own, size_t length,
-                      const struct compared *compared, struct arena *arena, struct signs *source,
-                      struct signs *target, struct sign_difference *out) {
-    const char *text = compared->rendering.text;
+static int read_signs(const struct sign_rules *rules, struct bytes own,
+                      const struct compared *compared, struct arena *arena,
+                      struct compared_signs *out) {
+    const struct bytes text = {compared->rendering.text, strlen(compared->rendering.text)};
+    struct sign_difference *found = &out->difference;
     struct span *lopsided = arena_alloc(arena, 1, sizeof *lopsided), ignored;
     if (!lopsided ||
-        signs_read(rules, own, length, compared->skip_source, compared->skip_sources, arena, source,
-                   NULL) != 0 ||
-        signs_read(rules, text, strlen(text), compared->skip_target, compared->skip_targets, arena,
-                   target, NULL) != 0 ||
-        signs_compare(rules, own, source, text, target, arena, out, NULL) != 0)
+        signs_read(rules, own, &compared->skip_source, arena, &out->source, NULL) != 0 ||
+        signs_read(rules, text, &compared->skip_target, arena, &out->target, NULL) != 0 ||
+        signs_compare(rules, &out->source, &out->target, arena, found, NULL) != 0)
         return -1;
-    if (out->source_count + out->target_count == 0 &&
-        signs_lopsided(text, strlen(text), lopsided) > signs_lopsided(own, length, &ignored)) {
-        out->target = lopsided;
-        out->target_count = 1;
-    }
+    if (found->source.count + found->target.count == 0 &&
+        signs_lopsided(text.start, text.length, lopsided) >
+            signs_lopsided(own.start, own.length, &ignored))
+        found->target = (struct spans){lopsided, 1};
     return 0;
 }
 
-int correction_check_whole(const char *from, const char *to, const char *text, size_t length,
-                           const char *translation, size_t translation_length, struct arena *arena,
-                           struct check_lists *out) {
+int correction_check_whole(const char *from, const char *to, struct bytes text,
+                           struct bytes translation, struct arena *arena, struct check_lists *out) {
     const struct sign_rules rules = signs_rules(from, to);
     *out = (struct check_lists){0};
-    if (!signs_any(&rules, text, length) && !signs_any(&rules, translation, translation_length))
+    if (!signs_any(&rules, text.start, text.length) &&
+        !signs_any(&rules, translation.start, translation.length))
         return 0;
-    const char *source = arena_copy(arena, text, length);
-    struct compared compared = {.rendering.text =
-                                    arena_copy(arena, translation, translation_length)};
-    struct signs source_signs, target_signs;
-    struct sign_difference found;
-    if (!source || !compared.rendering.text ||
-        read_signs(&rules, source, length, &compared, arena, &source_signs, &target_signs,
-                   &found) != 0)
+    char *source = arena_copy(arena, text.start, text.length),
+         *target = arena_copy(arena, translation.start, translation.length);
+    const struct compared compared = {.rendering.text = target};
+    struct compared_signs signs;
+    if (!source || !target ||
+        read_signs(&rules, (struct bytes){source, text.length}, &compared, arena, &signs) != 0)
         return -1;
-    return copy_lists(source, found.source, found.source_count, compared.rendering.text,
-                      found.target, found.target_count, arena, out)
+    return copy_lists(&(struct lacking){source, signs.difference.source},
+                      &(struct lacking){target, signs.difference.target}, arena, out)
                ? 0
                : -1;
 }
 
-int correction_check_numbers(const struct translator *reader, const struct translator *writer,
-                             const char *text, size_t length, const char *translation,
-                             size_t translation_length, struct arena *arena,
+int correction_check_numbers(const struct translator *source_model,
+                             const struct translator *target_model, struct bytes text,
+                             struct bytes translation, struct arena *arena,
                              struct check_lists *out) {
     struct amounts source, target;
     struct number_difference found;
     *out = (struct check_lists){0};
-    if (!reader->source_numbers || !writer->target_numbers ||
-        (!numbers_may_stand(reader->source_numbers, text, length) &&
-         !numbers_may_stand(writer->target_numbers, translation, translation_length)))
+    if (!source_model->source_numbers || !target_model->target_numbers ||
+        (!numbers_may_stand(source_model->source_numbers, text.start, text.length) &&
+         !numbers_may_stand(target_model->target_numbers, translation.start, translation.length)))
         return 0;
-    if (numbers_read(reader->source_numbers, text, length, NULL, 0, arena, &source, NULL) != 0 ||
-        numbers_read(writer->target_numbers, translation, translation_length, NULL, 0, arena,
-                     &target, NULL) != 0 ||
+    if (numbers_read(source_model->source_numbers, text, NULL, arena, &source, NULL) != 0 ||
+        numbers_read(target_model->target_numbers, translation, NULL, arena, &target, NULL) != 0 ||
         numbers_compare(&source, &target, true, arena, &found, NULL) != 0)
         return -1;
-    return copy_lists(text, found.source, found.source_count, translation, found.target,
-                      found.target_count, arena, out)
+    return copy_lists(&(struct lacking){text.start, {found.source, found.source_count}},
+                      &(struct lacking){translation.start, {found.target, found.target_count}},
+                      arena, out)
                ? 0
                : -1;
 }
@@ -216,13 +219,12 @@ static void compare_signs(struct sentence *sentence, const struct hypothesis *be
                           struct compared *compared, struct arena *scratch) {
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
-    struct signs source, target;
-    struct sign_difference difference;
+    struct compared_signs signs;
     if (own && list_skipped(sentence, best, scratch, compared) &&
-        read_signs(rules, own, own_length(sentence), compared, scratch, &source, &target,
-                   &difference) == 0)
-        keep_lists(sentence, CHECK_SIGNS, compared->rendering.text, difference.source,
-                   difference.source_count, difference.target, difference.target_count);
+        read_signs(rules, (struct bytes){own, own_length(sentence)}, compared, scratch, &signs) ==
+            0)
+        keep_lists(sentence, CHECK_SIGNS, &signs.difference.source,
+                   &(struct lacking){compared->rendering.text, signs.difference.target});
 }
 
 /* Returns whether a token may write a sign that the source lacks. Most translations have no such
@@ -270,7 +272,7 @@ static size_t count_differences(const struct sentence *sentence) {
            sentence->check->rest;
 }
 
-/* ---- a second attempt ---- */
+/* ---- the retry ---- */
 
 /* One or several amounts that the model reads as one: 10:30, 10-20, 5/12/2010. */
 struct joined {
@@ -296,8 +298,7 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
     const char *text = own_text(sentence);
     *out = (struct joined){.used = 0};
     for (bool any = false;; (*i)++) {
-        char *written = NULL;
-        struct span part;
+        struct written_amount form;
         if (*i == amounts->count)
             return any;
         const struct amount *amount = &amounts->all[*i];
@@ -308,9 +309,11 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
                        (length == sizeof en_dash - 1 && memcmp(between, en_dash, length) == 0);
         if (any && (amount->weak || !touches))
             return 1;
-        if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &written,
-                          &part, NULL) != 0)
+        if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &form, NULL) !=
+            0)
             return -1;
+        const char *written = form.text;
+        const struct span part = form.part;
         if (!written && !any)
             continue;
         if (!written || (any && part.begin < out->part.end) ||
@@ -347,10 +350,10 @@ static struct opaque_runs merge(const struct opaque_runs *held, const struct opa
     return (struct opaque_runs){all, count};
 }
 
-static struct span *spans_of(const struct opaque_runs *held, struct arena *arena) {
-    struct span *spans = arena_alloc(arena, held->count, sizeof *spans);
-    for (size_t i = 0; spans && i < held->count; i++)
-        spans[i] = (struct span){held->all[i].begin, held->all[i].end};
+static struct spans spans_of(const struct opaque_runs *held, struct arena *arena) {
+    struct spans spans = {arena_alloc(arena, held->count, sizeof *spans.all), held->count};
+    for (size_t i = 0; spans.all && i < held->count; i++)
+        spans.all[i] = (struct span){held->all[i].begin, held->all[i].end};
     return spans;
 }
 
@@ -361,10 +364,11 @@ static bool keeps_signs(const struct sign_rules *rules, const char *part, size_t
     const char *own = signs_any(rules, part, length) ? arena_copy(arena, part, length) : NULL;
     struct signs source, target;
     struct sign_difference difference;
-    return own && signs_read(rules, own, length, NULL, 0, arena, &source, NULL) == 0 &&
-           signs_read(rules, written, strlen(written), NULL, 0, arena, &target, NULL) == 0 &&
-           signs_compare(rules, own, &source, written, &target, arena, &difference, NULL) == 0 &&
-           difference.source_count + difference.target_count == 0;
+    const struct bytes other = {written, strlen(written)};
+    return own && signs_read(rules, (struct bytes){own, length}, NULL, arena, &source, NULL) == 0 &&
+           signs_read(rules, other, NULL, arena, &target, NULL) == 0 &&
+           signs_compare(rules, &source, &target, arena, &difference, NULL) == 0 &&
+           difference.source.count + difference.target.count == 0;
 }
 
 /* Adds the amounts that are missing. If no amount of the source is, all are held; those that were
@@ -374,12 +378,12 @@ static bool hold_amounts(const struct sentence *sentence, bool signs, struct are
                          struct opaque_runs *held) {
     const struct check_lists *missing = &sentence->check->lists[CHECK_NUMBERS];
     const struct translator *t = sentence->translator;
-    struct span *skip = spans_of(held, arena);
+    struct spans skip = spans_of(held, arena);
     struct amounts amounts;
     struct joined joined;
     int found = 0;
-    if (!skip || numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skip,
-                              held->count, arena, &amounts, NULL) != 0)
+    if (!skip.all ||
+        numbers_read(t->source_numbers, own_bytes(sentence), &skip, arena, &amounts, NULL) != 0)
         return false;
     struct opaque_runs added = {arena_alloc(arena, amounts.count, sizeof *added.all), 0};
     bool all = count_of(sentence, CHECK_NUMBERS) > 0 && missing->source_count == 0;
@@ -431,9 +435,9 @@ static bool hold_signs(const struct sentence *sentence, bool all, struct arena *
     const struct sign_rules *rules = &sentence->translator->sign_rules;
     const char *text = own_text(sentence);
     size_t length = own_length(sentence);
-    struct span *skip = spans_of(held, arena);
+    struct spans skip = spans_of(held, arena);
     struct signs signs;
-    if (!skip || signs_read(rules, text, length, skip, held->count, arena, &signs, NULL) != 0)
+    if (!skip.all || signs_read(rules, own_bytes(sentence), &skip, arena, &signs, NULL) != 0)
         return false;
     struct opaque_runs added = {arena_alloc(arena, signs.count, sizeof *added.all), 0};
     for (size_t i = 0; added.all && i < signs.count; i++) {
@@ -462,42 +466,43 @@ static bool hold_signs(const struct sentence *sentence, bool all, struct arena *
     return !arena_failed(arena);
 }
 
-/* Prepares the second attempt with the options that the caller set for the first, which it may
+/* Prepares the retry with the options that the caller set for the first, which it may
  * outlive. signs: all are held, and others may not come. Returns NULL if that fails. */
-static struct sentence *prepare_second(struct sentence *sentence, const struct opaque_runs *held,
-                                       bool signs, const struct lexicon *lexicon) {
+static struct sentence *prepare_retry(struct sentence *sentence, const struct opaque_runs *held,
+                                      bool signs, const struct lexicon *lexicon) {
     const struct labels *variants = &sentence->translator->variants;
     struct translator_text text = {
         .text = own_text(sentence), .length = own_length(sentence), .held = *held};
-    struct sentence *second;
+    struct sentence_list made;
     struct glossary glossary;
-    size_t count = 0;
-    if (sentence_prepare_text(sentence->translator, &text, &sentence->check->options,
-                              &sentence->arena, &second, &count, NULL) != 0)
+    if (sentence_prepare(sentence->translator, &text, &sentence->check->options, &sentence->arena,
+                         &made, NULL) != 0)
         return NULL;
-    if (count == 1 && second->check && second->source.begin == 0 &&
-        second->source.end == own_length(sentence)) {
-        second->text = sentence->text;
-        second->source = sentence->source;
-        second->caller = sentence->caller;
+    struct sentence *retry = made.all;
+    if (made.count == 1 && retry->check && retry->source.begin == 0 &&
+        retry->source.end == own_length(sentence)) {
+        retry->text = sentence->text;
+        retry->source = sentence->source;
+        retry->caller = sentence->caller;
         size_t variant = 0;
-        while (sentence->reading.labelled && variant < variants->count &&
-               variants->ids[variant] != sentence->tokens[0].id)
+        size_t labels = sentence->reading.labels;
+        while (labels > 0 && variant < variants->count &&
+               variants->ids[variant] != sentence->tokens[labels - 1].id)
             variant++;
-        bool chosen = !sentence->reading.labelled || variant == variants->count ||
-                      sentence_choose_variant(second, variants->names[variant], NULL) == 0;
-        glossary_init(&glossary, lexicon, &second->arena);
+        bool chosen = labels == 0 || variant == variants->count ||
+                      sentence_choose_variant(retry, variants->names[variant], NULL) == 0;
+        glossary_init(&glossary, lexicon, &retry->arena);
         glossary.hides = sentence->check->rest;
-        if (chosen && glossary_constrain(second, &glossary, NULL) == 0) {
+        if (chosen && glossary_constrain(retry, &glossary, NULL) == 0) {
             if (signs) {
-                second->options.phrases.forbidden = sentence->translator->signs;
-                second->options.phrases.size = tokenizer_size(sentence->translator->target);
+                retry->options.phrases.forbidden = sentence->translator->signs;
+                retry->options.phrases.size = tokenizer_size(sentence->translator->target);
             }
-            return second;
+            return retry;
         }
     }
-    while (count > 0)
-        sentence_done(&second[--count]);
+    while (made.count > 0)
+        sentence_done(&retry[--made.count]);
     return NULL;
 }
 
@@ -531,10 +536,8 @@ static void mend_once(struct sentence *sentence, mending_plan *plan, struct aren
         return;
     mending.skip_source = compared.skip_source;
     mending.skip_target = compared.skip_target;
-    mending.skip_sources = compared.skip_sources;
-    mending.skip_targets = compared.skip_targets;
-    if (read_signs(rules, mending.source, own_length(sentence), &compared, scratch,
-                   &mending.source_signs, &mending.target_signs, &mending.difference) != 0 ||
+    if (read_signs(rules, (struct bytes){mending.source, own_length(sentence)}, &compared, scratch,
+                   &mending.signs) != 0 ||
         !plan(&mending, scratch, &edits, &count) ||
         !retelling_edit(sentence, &compared.rendering, edits, count, scratch))
         return;
@@ -555,10 +558,10 @@ static void mend_signs(struct sentence *sentence, size_t count, struct arena *sc
 }
 
 struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon) {
-    struct sentence *second = NULL;
+    struct sentence *retry = NULL;
     struct opaque_runs held = sentence->held;
     struct arena scratch;
-    if (!sentence->check || !sentence->hypotheses || sentence->given.text)
+    if (!sentence->check || !sentence->hypotheses || sentence->given.text || sentence->given.suffix)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
     compare(sentence, true, &scratch);
@@ -571,17 +574,17 @@ struct sentence *correction_try_again(struct sentence *sentence, const struct le
          hold_amounts(sentence, signs, &scratch, &held)) &&
         hold_signs(sentence, signs, &scratch, &held) &&
         (signs || sentence->check->rest || held.count > sentence->held.count))
-        second = prepare_second(sentence, &held, signs, lexicon);
-    if (!second && !sentence->check->shown)
+        retry = prepare_retry(sentence, &held, signs, lexicon);
+    if (!retry && !sentence->check->shown)
         mend_signs(sentence, PLANS, &scratch);
-    if (!second && differs)
+    if (!retry && differs)
         compare(sentence, false, &scratch);
-    if (!second && !sentence->check->shown && !sentence->untranslated) {
-        second = echo_try_again(sentence, &sentence->arena);
-        sentence->check->echoes = second != NULL;
+    if (!retry && !sentence->check->shown && !sentence->untranslated) {
+        retry = echo_try_again(sentence, &sentence->arena);
+        sentence->check->echoes = retry != NULL;
     }
     arena_done(&scratch);
-    return second;
+    return retry;
 }
 
 static size_t count_letters(const struct sentence *sentence, struct arena *scratch) {
@@ -593,30 +596,30 @@ static size_t count_letters(const struct sentence *sentence, struct arena *scrat
     return count;
 }
 
-/* Returns false if the second attempt has so many letters less that words are missing: a reader
+/* Returns false if the retry has so many letters less that words are missing: a reader
  * misses them more than signs. A few letters less are no matter, so that "Chapter I" may lose the
  * words into which the first attempt put its numeral. */
-static bool has_the_words(const struct sentence *second, const struct sentence *first,
+static bool has_the_words(const struct sentence *retry, const struct sentence *first,
                           struct arena *scratch) {
     enum { FEW = 5 };
-    return 5 * (count_letters(second, scratch) + FEW) >= 4 * count_letters(first, scratch);
+    return 5 * (count_letters(retry, scratch) + FEW) >= 4 * count_letters(first, scratch);
 }
 
-void correction_choose(struct sentence *sentence, struct sentence *second) {
-    struct sentence other = *second; /* the struct itself is in the first one's arena */
+void correction_choose(struct sentence *sentence, struct sentence *retry) {
+    struct sentence other = *retry; /* the struct itself is in the first one's arena */
     struct arena scratch;
     if (sentence->check->echoes) {
-        sentence->untranslated = echo_is_untranslated(second);
+        sentence->untranslated = echo_is_untranslated(retry);
         sentence_done(&other);
         return;
     }
     arena_init(&scratch, SCRATCH_BYTES);
-    if (second->hypotheses)
-        compare(second, true, &scratch);
-    if (second->hypotheses && count_differences(second) < count_differences(sentence) &&
-        has_the_words(second, sentence, &scratch)) {
+    if (retry->hypotheses)
+        compare(retry, true, &scratch);
+    if (retry->hypotheses && count_differences(retry) < count_differences(sentence) &&
+        has_the_words(retry, sentence, &scratch)) {
         other = *sentence;
-        *sentence = *second;
+        *sentence = *retry;
     }
     mend_signs(sentence, PLANS, &scratch);
     if (count_differences(sentence) > 0)

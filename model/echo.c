@@ -97,10 +97,10 @@ static bool has_only_common_words(const struct sentence *capital, const struct s
 
 struct sentence *echo_try_again(const struct sentence *sentence, struct arena *arena) {
     const char *text = sentence->text + sentence->source.begin;
-    size_t length = sentence->source.end - sentence->source.begin, count = 0;
-    struct sentence *second = NULL;
+    size_t length = sentence->source.end - sentence->source.begin;
+    struct sentence_list made;
     struct arena scratch;
-    if (sentence->reading.lowered || sentence->reading.labelled || sentence->held.count > 0 ||
+    if (sentence->reading.lowered || sentence->reading.labels > 0 || sentence->held.count > 0 ||
         sentence->options.phrases.count > 0)
         return NULL;
     arena_init(&scratch, SCRATCH_BYTES);
@@ -108,29 +108,29 @@ struct sentence *echo_try_again(const struct sentence *sentence, struct arena *a
     arena_done(&scratch);
     struct translator_text small = {.text = same ? lower(text, length, arena) : NULL,
                                     .length = length};
-    if (!small.text ||
-        sentence_prepare_text(sentence->translator, &small, &sentence->check->options, arena,
-                              &second, &count, NULL) != 0)
+    if (!small.text || sentence_prepare(sentence->translator, &small, &sentence->check->options,
+                                        arena, &made, NULL) != 0)
         return NULL;
+    struct sentence *retry = made.all;
     struct glossary glossary;
-    if (count == 1 && second->source.begin == 0 && second->source.end == length &&
-        has_only_common_words(sentence, second)) {
-        second->caller.cancelled = sentence->caller.cancelled;
-        second->caller.owner = sentence->caller.owner;
-        glossary_init(&glossary, NULL, &second->arena);
-        if (glossary_constrain(second, &glossary, NULL) == 0)
-            return second;
+    if (made.count == 1 && retry->source.begin == 0 && retry->source.end == length &&
+        has_only_common_words(sentence, retry)) {
+        retry->caller.cancelled = sentence->caller.cancelled;
+        retry->caller.owner = sentence->caller.owner;
+        glossary_init(&glossary, NULL, &retry->arena);
+        if (glossary_constrain(retry, &glossary, NULL) == 0)
+            return retry;
     }
-    while (count > 0)
-        sentence_done(&second[--count]);
+    while (made.count > 0)
+        sentence_done(&retry[--made.count]);
     return NULL;
 }
 
-bool echo_is_untranslated(const struct sentence *second) {
+bool echo_is_untranslated(const struct sentence *retry) {
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
     bool translated =
-        second->hypotheses && !comes_back(second, second->text, second->source.end, true, &scratch);
+        retry->hypotheses && !comes_back(retry, retry->text, retry->source.end, true, &scratch);
     arena_done(&scratch);
     return translated;
 }

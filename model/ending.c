@@ -142,12 +142,13 @@ static const struct habit {
 static size_t encode_marks(const struct translator *t, const char *marks, size_t length,
                            struct arena *scratch, int out[MOST_TOKENS]) {
     char text[MOST_BYTES + 1] = "a";
-    struct token *tokens;
-    size_t count;
+    struct token_list list;
     memcpy(text + 1, marks, length);
-    if (tokenizer_encode(t->target, text, length + 1, NULL, scratch, &tokens, &count, NULL) != 0)
+    if (tokenizer_encode(t->target, (struct bytes){text, length + 1}, NULL, scratch, &list, NULL) !=
+        0)
         return 0;
-    size_t first = 0;
+    const struct token *tokens = list.all;
+    size_t count = list.count, first = 0;
     while (first < count && tokens[first].end <= 1 &&
            !(first > 0 && tokens[first].begin == tokens[first].end))
         first++;
@@ -221,7 +222,7 @@ static bool plan(const struct sentence *sentence, const struct hypothesis *h,
            rendering.tokens[out->first - 1].begin == rendering.tokens[out->first - 1].end &&
            ending_may_replace(sentence, h->tokens[out->first - 1]))
         out->first--;
-    if (out->first <= sentence->options.prefix_length ||
+    if (out->first <= sentence->options.prefix_length || sentence->given.suffix ||
         rendering.tokens[out->first - 1].end > begin)
         return false;
     for (size_t i = out->first; i < out->end; i++)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unicode/uloc.h>
 
 enum { CODE_BYTES = 12, WORD_BYTES = 64, FORMS = FORMALITY_MORE + 1 };
@@ -122,11 +123,11 @@ static const char *const names[FORMS] = {
 bool formality_read(const char *name, struct formality_wish *wish) {
     static const char prefer[] = "prefer_";
     size_t length = sizeof prefer - 1;
-    wish->prefers = strncmp(name, prefer, length) == 0;
+    wish->prefers = strncasecmp(name, prefer, length) == 0;
     name += wish->prefers ? length : 0;
     for (size_t form = 0; form < FORMS; form++) {
         wish->form = (enum formality)form;
-        if (strcmp(name, names[form]) == 0)
+        if (strcasecmp(name, names[form]) == 0)
             return form != FORMALITY_ANY || !wish->prefers;
     }
     return false;

@@ -22,7 +22,8 @@ struct formality_wish {
     const char *source, *target;
 };
 
-/* Sets the form and `prefers` from a name. Returns false if it is none of FORMALITY_NAMES. */
+/* Sets the form and `prefers` from a name, in letters of either case. Returns false if it is none
+ * of FORMALITY_NAMES. */
 #define FORMALITY_NAMES "default, more, less, prefer_more or prefer_less"
 bool formality_read(const char *name, struct formality_wish *wish);
 /* Returns the name of a form, without prefer_. */

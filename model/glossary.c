@@ -1,5 +1,4 @@
-/* This file finds phrases and held runs in a source text, and makes them constraints of a search.
- */
+/* This file makes the phrases and held runs of a source text constraints of a search. */
 #include "model/glossary.h"
 #include "model/base/utf8.h"
 #include "model/model.h"
@@ -7,271 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- source phrases ---- */
-
-/* Writes a character as phrases are compared: decomposed, a space for all kinds of them. Returns
- * the number of letters. */
-static size_t letters_of(int32_t c, int32_t letters[CHARACTER_PARTS]) {
-    return character_decompose(character_is_space(c) && !character_ends_line(c) ? ' ' : c, letters);
-}
-
-/* Returns a phrase in small letters, decomposed; NULL if memory is out. */
-static const int32_t *read_letters(const char *text, struct arena *arena) {
-    size_t length = strlen(text), count = 0;
-    int32_t parts[CHARACTER_PARTS];
-    for (size_t next = 0; next < length;)
-        count += letters_of(character_lower(character_next(text, length, &next)), parts);
-    int32_t *letters = arena_zalloc(arena, count + 1, sizeof *letters);
-    count = 0;
-    for (size_t next = 0; letters && next < length;) {
-        size_t added = letters_of(character_lower(character_next(text, length, &next)), parts);
-        memcpy(letters + count, parts, added * sizeof *parts);
-        count += added;
-    }
-    return letters;
-}
-
-/* Among equal phrases, the first entry of the glossary comes first. */
-static int by_letters(const void *a, const void *b) {
-    const struct lexicon_key *left = a, *right = b;
-    size_t i = 0;
-    while (left->letters[i] && left->letters[i] == right->letters[i])
-        i++;
-    if (left->letters[i] != right->letters[i])
-        return left->letters[i] < right->letters[i] ? -1 : 1;
-    int order = strcmp(left->entry->source, right->entry->source);
-    return order != 0 ? order : (left->entry > right->entry) - (left->entry < right->entry);
-}
-
-int lexicon_init(struct lexicon *lexicon, const struct glossary_entry *entries, size_t count,
-                 struct arena *arena, struct error *err) {
-    struct lexicon_key *order = arena_alloc(arena, count, sizeof *order);
-    for (size_t i = 0; order && i < count; i++)
-        order[i] = (struct lexicon_key){&entries[i], read_letters(entries[i].source, arena)};
-    if (!order || arena_failed(arena))
-        return error_memory(err);
-    if (count > 0)
-        qsort(order, count, sizeof *order, by_letters);
-    *lexicon = (struct lexicon){entries, order, count};
-    return 0;
-}
-
-bool lexicon_edge(const char *text, size_t length, size_t at) {
-    size_t before = at, after = at;
-    if (at == 0 || at == length)
-        return true;
-    return !character_is_spaced(character_previous(text, &before)) ||
-           !character_is_spaced(character_next(text, length, &after));
-}
-
-/* A range of sorted keys that all begin with the text read so far. */
-struct range {
-    const struct lexicon_key *begin, *end;
-};
-
-/* Returns the first key of the range whose letter in this place is at least this value. */
-static const struct lexicon_key *lower_bound(struct range range, size_t at, int32_t least) {
-    while (range.begin < range.end) {
-        const struct lexicon_key *middle = range.begin + (range.end - range.begin) / 2;
-        if (middle->letters[at] < least)
-            range.begin = middle + 1;
-        else
-            range.end = middle;
-    }
-    return range.begin;
-}
-
-static struct range narrowed(struct range range, size_t at, int32_t letter) {
-    const struct lexicon_key *begin = lower_bound(range, at, letter);
-    return (struct range){begin, lower_bound((struct range){begin, range.end}, at, letter + 1)};
-}
-
-/* Returns whether text[span] is in capitals: it has that many of them, or the words around it are
- * in capitals as well. An abbreviation alone is not a word in capitals. */
-static bool in_capitals(const char *text, size_t length, struct span span) {
-    enum { AROUND = 40 };
-    size_t capitals = 0, own = 0, begin = span.begin, end = span.end;
-    for (size_t at = span.begin; at < span.end;) {
-        int32_t c = character_next(text, span.end, &at);
-        if (c != character_upper(c))
-            return false;
-        own += c != character_lower(c);
-    }
-    if (own >= CAPITALS_LEAST)
-        return true;
-    while (begin > 0 && span.begin - begin < AROUND)
-        character_previous(text, &begin);
-    while (end < length && end - span.end < AROUND)
-        character_next(text, length, &end);
-    for (size_t at = begin; at < end;) {
-        int32_t c = character_next(text, end, &at);
-        if (c != character_upper(c))
-            return false;
-        capitals += c != character_lower(c);
-    }
-    return own > 0 && capitals >= CAPITALS_LEAST;
-}
-
-/* How a phrase's letters are those of the text. */
-enum likeness { UNLIKE, CAPITALS, FIRST_OTHER, EQUAL };
-
-static enum likeness likeness_of(const char *source, const char *text, size_t length,
-                                 struct span span) {
-    enum likeness found = EQUAL;
-    int32_t one[CHARACTER_PARTS], other[CHARACTER_PARTS];
-    size_t bytes = strlen(source), next = 0, known = 0, own = 0;
-    for (size_t at = span.begin, letter = 0; at < span.end;) {
-        size_t count = letters_of(character_next(text, span.end, &at), one);
-        for (size_t i = 0; i < count; i++, own++, letter++) {
-            if (own == known) {
-                known = next < bytes ? letters_of(character_next(source, bytes, &next), other) : 0;
-                own = 0;
-            }
-            if (known > 0 && one[i] == other[own])
-                continue;
-            if (letter > 0 || known == 0)
-                return in_capitals(text, length, span) ? CAPITALS : UNLIKE;
-            found = FIRST_OTHER;
-        }
-    }
-    return found;
-}
-
-bool lexicon_next(const struct lexicon *lexicon, const char *text, size_t length, size_t *at,
-                  struct span *found, const struct glossary_entry **entry) {
-    for (size_t begin = *at; lexicon->count > 0 && begin < length;
-         character_next(text, length, &begin)) {
-        if (!lexicon_edge(text, length, begin))
-            continue;
-        struct range range = {lexicon->order, lexicon->order + lexicon->count};
-        *found = (struct span){begin, begin};
-        for (size_t end = begin, depth = 0; range.begin < range.end;) {
-            if (range.begin->letters[depth] == 0 && lexicon_edge(text, length, end)) {
-                /* takes the entry that is most like the text, or else the first of them */
-                enum likeness best = UNLIKE;
-                for (const struct lexicon_key *i = range.begin;
-                     i < range.end && i->letters[depth] == 0; i++) {
-                    enum likeness own =
-                        likeness_of(i->entry->source, text, length, (struct span){begin, end});
-                    if (own < best || own == UNLIKE || (own == best && i->entry > *entry))
-                        continue;
-                    best = own;
-                    *entry = i->entry;
-                    found->end = end;
-                }
-            }
-            if (end == length)
-                break;
-            int32_t letters[CHARACTER_PARTS];
-            size_t count = letters_of(character_lower(character_next(text, length, &end)), letters);
-            for (size_t i = 0; i < count; i++)
-                range = letters[i] ? narrowed(range, depth++, letters[i]) : (struct range){0};
-        }
-        if (found->end > begin) {
-            *at = found->end;
-            return true;
-        }
-    }
-    *at = length;
-    return false;
-}
-
-/* ---- held parts ---- */
-
-/* This limits the processor time of patterns in all texts of a request. Searching a few megabytes
- * takes a hundredth of that. */
-enum { MAX_PATTERN_NS = 250000000 };
-
-int guard_open(struct guard *guard, const struct protection *protection, struct error *err) {
-    *guard = (struct guard){0};
-    if (!protection)
-        return 0;
-    guard->strings = &protection->strings;
-    guard->left_ns = MAX_PATTERN_NS;
-    if (protection->pattern_count == 0)
-        return 0;
-    guard->patterns = calloc(protection->pattern_count, sizeof *guard->patterns);
-    if (!guard->patterns)
-        return error_memory(err);
-    for (; guard->pattern_count < protection->pattern_count; guard->pattern_count++) {
-        struct pattern *pattern = pattern_open(protection->patterns[guard->pattern_count], err);
-        if (!pattern)
-            return -1;
-        guard->patterns[guard->pattern_count] = pattern;
-    }
-    return 0;
-}
-
-void guard_done(struct guard *guard) {
-    while (guard->pattern_count > 0)
-        pattern_free(guard->patterns[--guard->pattern_count]);
-    free(guard->patterns);
-    *guard = (struct guard){0};
-}
-
-/* One pass over the text finds all kinds: opaque runs, strings, and each of the patterns. */
-enum { OPAQUE_RUNS, STRINGS, PATTERNS };
-
-int guard_find(struct guard *guard, unsigned notations, const char *text, size_t length,
-               struct arena *arena, struct opaque_runs *out, struct error *err) {
-    int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0,
-            until_ns = began_ns + guard->left_ns;
-    struct opaque_runs found = {0};
-    size_t kinds = PATTERNS + guard->pattern_count, room = 0;
-    struct opaque_run *finds = arena_zalloc(
-        arena, kinds, sizeof *finds); /* the next of each kind; begin SIZE_MAX: no more */
-    if (!finds)
-        return error_memory(err);
-    for (size_t end = 0;;) {
-        const struct opaque_run *first = NULL;
-        for (size_t i = 0; i < kinds; i++) {
-            struct opaque_run *next = &finds[i];
-            if (next->end == 0 ||
-                next->begin < end) { /* no find yet, or the find overlaps the last run */
-                const struct glossary_entry *entry;
-                struct span span;
-                size_t at = end;
-                int any;
-                if (i == OPAQUE_RUNS)
-                    any = opaque_next_paced(arena->budget, notations, text, length, &at, next);
-                else if (i == STRINGS)
-                    any = guard->strings &&
-                          lexicon_next(guard->strings, text, length, &at, &span, &entry);
-                else
-                    any = pattern_next(guard->patterns[i - PATTERNS], text, length, &at, &span,
-                                       until_ns, err);
-                if (any < 0)
-                    return -1;
-                if (any == 0)
-                    *next = (struct opaque_run){.begin = SIZE_MAX, .end = SIZE_MAX};
-                else if (i != OPAQUE_RUNS)
-                    *next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
-            }
-            bool earlier = !first || next->begin < first->begin ||
-                           (next->begin == first->begin && next->end > first->end);
-            if (next->begin < SIZE_MAX && earlier)
-                first = next;
-        }
-        if (!first)
-            break;
-        struct opaque_run *all =
-            budget_step(arena->budget, 1)
-                ? arena_grow(arena, found.all, found.count, &room, 1, sizeof *all)
-                : NULL;
-        if (!all)
-            return error_memory(err);
-        found.all = all;
-        all[found.count++] = *first;
-        end = first->end;
-    }
-    if (guard->pattern_count > 0)
-        guard->left_ns -= pattern_clock_ns() - began_ns;
-    if (!budget_step(arena->budget, 0))
-        return error_memory(err);
-    *out = found;
-    return 0;
-}
 
 /* ---- how the target is written ---- */
 
@@ -329,7 +63,7 @@ struct found {
         *own;    /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
     int *inputs; /* [own_count] the ids that the decoder reads for them */
     size_t count, room, own_count, first_own, token_count;
-    char *given; /* the prefix without the pieces that were found in it, or NULL */
+    char *given; /* prefix and suffix without the pieces that were found in them, or NULL */
 };
 
 /* Adds a phrase of these tokens that translates text[span]. */
@@ -375,7 +109,8 @@ static int take_id(struct found *found, const struct token *token,
     return (int)(found->first_own + found->own_count++);
 }
 
-/* Adds a phrase that is one separate token, printed as this piece, unless the prefix has it. */
+/* Adds a phrase that is one separate token, printed as this piece, unless the prefix or the suffix
+ * has it. */
 static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in,
                    struct span span, struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
@@ -383,7 +118,7 @@ static int add_own(struct found *found, const struct token *token, const struct 
                *text = token->piece +
                        (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
     char *there = found->given ? strstr(found->given, text) : NULL;
-    if (there) { /* blanks the prefix there, so that each occurrence counts once */
+    if (there) { /* blanks it there, so that each occurrence counts once */
         memset(there, ' ', strlen(text));
         return 0;
     }
@@ -406,10 +141,12 @@ static int add_own(struct found *found, const struct token *token, const struct 
  * rendering makes the tokens. */
 static int read_writing(const struct tokenizer *target, const char *text, bool raises,
                         struct arena *arena, struct writing *writing, struct error *err) {
-    size_t length = strlen(text), marked = strlen(tokenizer_mark(target)), count;
-    struct token *tokens;
-    if (tokenizer_encode(target, text, length, NULL, arena, &tokens, &count, err) != 0)
+    size_t length = strlen(text), marked = strlen(tokenizer_mark(target));
+    struct token_list list;
+    if (tokenizer_encode(target, (struct bytes){text, length}, NULL, arena, &list, err) != 0)
         return -1;
+    struct token *tokens = list.all;
+    size_t count = list.count;
     int *ids = arena_alloc(arena, count, sizeof *ids);
     struct token *copy = arena_zalloc(arena, count, sizeof *copy);
     char *printed = NULL;
@@ -539,10 +276,8 @@ static int add_entry(struct found *found, struct glossary *glossary,
     const struct sentence *sentence = found->sentence;
     const struct translator *translator = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
-    size_t first = found->count, length = sentence->source.end - sentence->source.begin,
-           bytes = strlen(entry->source);
-    bool raised = likeness_of(entry->source, text, length, span) == CAPITALS &&
-                  !in_capitals(entry->source, bytes, (struct span){0, bytes});
+    size_t first = found->count, length = sentence->source.end - sentence->source.begin;
+    bool raised = lexicon_raises(entry, text, length, span);
     if (tokenizer_unknown(translator->target) < 0 || !translator->output.writes)
         return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
     const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry,
@@ -625,13 +360,22 @@ static const struct stand_in *stand_in_for(const struct sentence *sentence, size
 static int make_copies(struct found *found, const struct glossary *glossary, struct error *err) {
     struct sentence *sentence = found->sentence;
     size_t copied = sentence->copies ? sentence->copies->count : 0;
-    size_t own = sentence->length * (glossary->lexicon ? GLOSSARY_VARIANTS : 1);
+    size_t own = sentence->length * (glossary->lexicon ? GLOSSARY_VARIANTS : 1) + 1;
     const struct token **all = arena_alloc(&sentence->arena, copied + own, sizeof *all);
     int *inputs = arena_alloc(&sentence->arena, copied + own, sizeof *inputs);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
-    found->given = sentence->given.text ? arena_copy(&sentence->arena, sentence->given.text,
-                                                     strlen(sentence->given.text))
-                                        : NULL;
+    found->given = NULL;
+    if (sentence->given.text || sentence->given.suffix) {
+        const char *parts[] = {sentence->given.text ? sentence->given.text : "",
+                               sentence->given.suffix ? sentence->given.suffix : ""};
+        size_t first = strlen(parts[0]), last = strlen(parts[1]);
+        found->given = arena_alloc(&sentence->arena, first + 1 + last + 1, 1);
+        if (!found->given)
+            return error_memory(err);
+        memcpy(found->given, parts[0], first);
+        found->given[first] = '\n'; /* nothing is found across it */
+        memcpy(found->given + first + 1, parts[1], last + 1);
+    }
     if (arena_failed(&sentence->arena))
         return error_memory(err);
     if (sentence->copies) {
@@ -685,11 +429,13 @@ static int force_itself(struct found *found, struct error *err) {
     const struct tokenizer *target = sentence->translator->target;
     const struct tokenizer_reading how = {.held = sentence->held};
     const char *text = sentence->text + sentence->source.begin;
-    size_t bytes = sentence->source.end - sentence->source.begin, count, next = 0;
-    struct token *tokens;
-    if (tokenizer_encode_around(target, text, bytes, &how, NULL, &sentence->arena, &tokens, &count,
-                                err) != 0)
+    size_t bytes = sentence->source.end - sentence->source.begin, next = 0;
+    struct token_list list;
+    if (tokenizer_encode(target, (struct bytes){text, bytes}, &how, &sentence->arena, &list, err) !=
+        0)
         return -1;
+    struct token *tokens = list.all;
+    size_t count = list.count;
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
     const char *copy = arena_copy(&sentence->arena, text, bytes);
     if (arena_failed(&sentence->arena))
@@ -746,6 +492,88 @@ static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
     return 0;
 }
 
+/* Returns whether a text follows another without a space: it begins with a mark that closes or
+ * joins, or is of a script without spaces. */
+static bool attaches(const char *text) {
+    size_t at = 0;
+    int32_t first = character_next(text, strlen(text), &at);
+    static const wchar_t closing[] = L",.;:!?%)]}\u2019'\u201d\u2026\u00bb-\u2013";
+    return character_is_among(first, closing) || character_is_wide(first);
+}
+
+/* Leaves out the phrases whose tokens the suffix has. */
+static void drop_contained(struct found *found, const int *tokens, size_t length) {
+    size_t count = 0;
+    for (size_t q = 0; q < found->count;) {
+        size_t ways = found->phrases[q].after + 1;
+        bool there = false;
+        for (size_t way = q; way < q + ways; way++) {
+            const struct phrase *phrase = &found->phrases[way];
+            for (size_t i = 0; !there && i + phrase->length <= length; i++)
+                there = memcmp(tokens + i, phrase->tokens, phrase->length * sizeof *tokens) == 0;
+        }
+        for (size_t way = q; !there && way < q + ways; way++)
+            found->phrases[count++] = found->phrases[way];
+        q += ways;
+    }
+    found->count = count;
+}
+
+/* Adds the text with which the translation ends as the last phrase. If the vocabulary cannot write
+ * it byte for byte where it stands, it is one token, printed as it is. */
+static int add_suffix(struct found *found, struct error *err) {
+    struct sentence *sentence = found->sentence;
+    struct arena *arena = &sentence->arena;
+    const struct tokenizer *target = sentence->translator->target;
+    const char *suffix = sentence->given.suffix,
+               *mark = attaches(suffix) ? "" : tokenizer_mark(target);
+    const size_t before = *mark ? 0 : 1, length = strlen(suffix); /* it is read after a letter */
+    size_t first = 0;
+    struct token_list list;
+    char *text = arena_alloc(arena, before + length + 1, 1), *printed = NULL;
+    if (!text)
+        return error_memory(err);
+    memcpy(text, "a", before);
+    memcpy(text + before, suffix, length + 1);
+    if (tokenizer_encode(target, (struct bytes){text, before + length}, NULL, arena, &list, err) !=
+        0)
+        return -1;
+    struct token *tokens = list.all, *copy;
+    size_t count = list.count;
+    int *ids = arena_alloc(arena, count + 1, sizeof *ids);
+    copy = arena_zalloc(arena, count + 1, sizeof *copy);
+    if (!ids || !copy)
+        return error_memory(err);
+
+    bool writes =
+        !sentence->reading.lowered && count > 0; /* capitals would be printed in its place */
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = copy[i].id = tokens[i].id;
+        writes = writes && tokens[i].id != tokenizer_unknown(target);
+        first += tokens[i].end <= before && before > 0;
+    }
+    writes = writes && first < count && (before == 0 || tokens[first].begin == before) &&
+             tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 &&
+             strcmp(printed, text) == 0;
+    if (!writes) {
+        struct token *token = arena_zalloc(arena, 1, sizeof *token);
+        char *piece = arena_alloc(arena, strlen(mark) + length + 1, 1);
+        if (!token || !piece)
+            return error_memory(err);
+        memcpy(piece, mark, strlen(mark));
+        memcpy(piece + strlen(mark), suffix, length + 1);
+        *token = (struct token){.id = tokenizer_unknown(target), .piece = piece, .end = length};
+        first = 0;
+        count = 1;
+        ids[0] = take_id(found, token, NULL);
+    }
+    drop_contained(found, ids + first, count - first);
+    if (add_phrase(found, ids + first, count - first, (struct span){0, 0}, err) != 0)
+        return -1;
+    found->phrases[found->count - 1].last = true;
+    return 0;
+}
+
 int glossary_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
     const struct translator *t = sentence->translator;
     struct copies *copies = sentence->copies;
@@ -759,7 +587,7 @@ int glossary_constrain(struct sentence *sentence, struct glossary *glossary, str
     const struct glossary_entry *entry = NULL;
     size_t at = 0;
     bool any = next_entry(sentence, glossary, &at, 0, &span, &entry);
-    if (!any && t->holds && !sentence->given.text && sentence->length <= TRANSLATOR_MAX_TARGET &&
+    if (!any && t->holds && !found.given && sentence->length <= TRANSLATOR_MAX_TARGET &&
         is_bare(sentence))
         return force_itself(&found, err);
 
@@ -783,6 +611,8 @@ int glossary_constrain(struct sentence *sentence, struct glossary *glossary, str
         sentence->reading.unknown -= token && token->id == tokenizer_unknown(t->source);
         i++;
     }
+    if (sentence->given.suffix && add_suffix(&found, err) != 0)
+        return -1;
     if (found.count == 0) { /* true of most sentences, of which many may wait */
         sentence->copies = copies;
         arena_release(&sentence->arena, mark);
@@ -901,6 +731,18 @@ bool glossary_touches_next(const struct sentence *sentence, int token) {
                character_next(sentence->text + sentence->source.begin, length, &at));
 }
 
+size_t glossary_extra_spaces(const struct sentence *sentence, int token, bool after) {
+    const struct opaque_run *run = glossary_run(sentence, token);
+    const char *text = sentence->text + sentence->source.begin;
+    size_t length = sentence->source.end - sentence->source.begin, spaces = 0;
+    if (!run)
+        return 0;
+    for (size_t at = after ? run->end : run->begin; after ? at < length : at > 0; spaces++)
+        if (text[after ? at++ : --at] != ' ')
+            break;
+    return spaces > 1 ? spaces - 1 : 0;
+}
+
 static int compare_spans(const void *left, const void *right) {
     const struct span *a = left, *b = right;
     return (a->begin > b->begin) - (a->begin < b->begin);
@@ -926,6 +768,12 @@ int glossary_runs_find(const struct sentence *sentence, const struct hypothesis 
     return 0;
 }
 
+/* True for the same character, or two dashes, which languages write differently between numbers. */
+static bool is_alike(int32_t a, int32_t b) {
+    static const wchar_t dashes[] = L"-\u2010\u2011\u2012\u2013\u2014";
+    return a == b || (character_is_among(a, dashes) && character_is_among(b, dashes));
+}
+
 const char *glossary_piece(const struct sentence *sentence, const struct token *token,
                            const char *previous, struct arena *arena) {
     const char *mark = tokenizer_mark(sentence->translator->target),
@@ -943,8 +791,9 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     if (!apart && strcmp(previous, mark) != 0 && run && run->kind == OPAQUE_SYMBOL && begin > 0)
         apart = character_is_space(character_previous(source, &begin));
     else if (!apart && strcmp(previous, mark) != 0)
-        apart = begin == 0 || marked ||
-                character_previous(previous, &before) != character_previous(source, &begin);
+        apart =
+            begin == 0 || marked ||
+            !is_alike(character_previous(previous, &before), character_previous(source, &begin));
     if (!apart)
         mark = "";
     size_t length = strlen(mark);

@@ -117,6 +117,12 @@ static struct span word_beside(const char *text, size_t byte, bool after) {
     return after ? (struct span){strlen(text), strlen(text)} : (struct span){0, 0};
 }
 
+/* True if words stand before and after the bytes. */
+static bool joins_words(const char *text, struct span span) {
+    return word_beside(text, span.begin, false).end > 0 &&
+           word_beside(text, span.end, true).begin < strlen(text);
+}
+
 /* Returns where a sign goes after which the source has no word: to the end, but before the marks
  * that end the translation if marks also follow it in the source. */
 static size_t end_of_words(const char *text, size_t after, const char *translation) {
@@ -198,7 +204,7 @@ static void replace_marks(const char *translation, struct edit *edit) {
 }
 
 /* Plans where a sign of the source goes. text: the sentence, NUL-terminated. Returns false if the
- * sign is part of a word. */
+ * sign is part of a word, or joins two words and would join none in the translation. */
 static bool place_sign(const struct sentence *sentence, const char *text, const struct signs *signs,
                        size_t i, const struct rendering *rendering, struct edit *out) {
     size_t partner = signs->all[i].partner, before = signs->all[i].span.begin;
@@ -217,6 +223,9 @@ static bool place_sign(const struct sentence *sentence, const char *text, const 
     struct span place = place_of(sentence, text, signs, i, opens, rendering);
     skip_attached(text, sign, opens, rendering->text, &place);
     bool first = !opens && place.end == 0;
+    if (apart && joins_words(text, sign) &&
+        (first || !joins_words(rendering->text, (struct span){place.end, place.end})))
+        return false;
     char *put =
         form ? stpcpy(out->put, form) : mempcpy(out->put, text + sign.begin, sign.end - sign.begin);
     out->apart = apart || (first && space_after);
@@ -246,19 +255,19 @@ static struct edit take_out(const char *text, struct span span) {
 
 bool mending_beside(const struct mending *mending, struct arena *arena, struct edit **edits,
                     size_t *count) {
-    const struct sign_difference *difference = &mending->difference;
-    const struct signs *signs = &mending->source_signs;
+    const struct sign_difference *difference = &mending->signs.difference;
+    const struct signs *signs = &mending->signs.source;
     struct edit *all =
-        arena_zalloc(arena, difference->source_count + difference->target_count, sizeof *all);
+        arena_zalloc(arena, difference->source.count + difference->target.count, sizeof *all);
     size_t used = 0;
-    if (!all || difference->source_count + difference->target_count > MOST_MENDED)
+    if (!all || difference->source.count + difference->target.count > MOST_MENDED)
         return false;
-    for (size_t k = 0; k < difference->target_count; k++)
-        all[used++] = take_out(mending->translation->text, difference->target[k]);
+    for (size_t k = 0; k < difference->target.count; k++)
+        all[used++] = take_out(mending->translation->text, difference->target.all[k]);
     for (size_t i = 0; i < signs->count;
          i++) /* a name has words of its own in the translation, so it is not put beside them */
-        for (size_t k = 0; !signs_is_name(&signs->all[i]) && k < difference->source_count; k++)
-            if (difference->source[k].begin == signs->all[i].span.begin &&
+        for (size_t k = 0; !signs_is_name(&signs->all[i]) && k < difference->source.count; k++)
+            if (difference->source.all[k].begin == signs->all[i].span.begin &&
                 !place_sign(mending->sentence, mending->source, signs, i, mending->translation,
                             &all[used++]))
                 used--;
@@ -269,16 +278,12 @@ bool mending_beside(const struct mending *mending, struct arena *arena, struct e
 
 /* ---- all signs in the order of the source ---- */
 
-/* The words of a text and the runs that stand for some, in order. */
-struct words {
-    struct span *all;
-    size_t count;
-};
-
-static bool list_words(const char *text, const struct span *skip, size_t skips, struct arena *arena,
-                       struct words *out) {
-    size_t length = strlen(text), next = 0;
-    *out = (struct words){arena_alloc(arena, length + 1, sizeof *out->all), 0};
+/* Gives the words of a text and the runs that stand for some. */
+static bool list_words(const char *text, const struct spans *skipping, struct arena *arena,
+                       struct spans *out) {
+    const struct span *skip = skipping->all;
+    size_t length = strlen(text), next = 0, skips = skipping->count;
+    *out = (struct spans){arena_alloc(arena, length + 1, sizeof *out->all), 0};
     for (size_t at = 0; out->all && at < length;) {
         size_t begin = at;
         while (next < skips && skip[next].end <= at)
@@ -320,16 +325,16 @@ static bool stays(const struct sign *sign, const struct span *differing, size_t 
 
 /* Lists the clusters of the source. forms: quotation marks get those of the target language.
  * Returns false if one is too long. */
-static bool list_clusters(const struct mending *mending, bool forms, const struct words *words,
+static bool list_clusters(const struct mending *mending, bool forms, const struct spans *words,
                           struct cluster *clusters, size_t *count) {
     const struct sign_rules *rules = &mending->sentence->translator->sign_rules;
-    const struct sign_difference *difference = &mending->difference;
+    const struct sign_difference *difference = &mending->signs.difference;
     const char *text = mending->source;
     size_t used = 0, before = 0;
-    for (size_t i = 0; i < mending->source_signs.count; i++) {
-        const struct sign *sign = &mending->source_signs.all[i];
+    for (size_t i = 0; i < mending->signs.source.count; i++) {
+        const struct sign *sign = &mending->signs.source.all[i];
         struct span span;
-        if (stays(sign, difference->source, difference->source_count, &mending->target_signs))
+        if (stays(sign, difference->source.all, difference->source.count, &mending->signs.target))
             continue;
         const char *form = forms ? signs_write(rules, text, strlen(text), sign, &span) : NULL;
         span = form ? span : sign->span;
@@ -355,7 +360,7 @@ static bool list_clusters(const struct mending *mending, bool forms, const struc
 enum side { APART, RIGHT, LEFT };
 
 static enum side side_of(const char *text, const struct cluster *cluster,
-                         const struct words *words) {
+                         const struct spans *words) {
     struct span span = cluster->span;
     bool before = character_space_before(text, span.begin),
          after = character_space_after(text, span.end);
@@ -370,7 +375,7 @@ static enum side side_of(const char *text, const struct cluster *cluster,
 /* Returns how many words of the translation precede a cluster if it goes beside the word that is
  * aligned with its own. */
 static size_t wanted_place(const struct mending *mending, const struct cluster *cluster,
-                           enum side side, const struct words *source, const struct words *target) {
+                           enum side side, const struct spans *source, const struct spans *target) {
     size_t w = cluster->words, t = 0;
     struct span place;
     if (w == 0 || w == source->count)
@@ -386,7 +391,7 @@ static size_t wanted_place(const struct mending *mending, const struct cluster *
 
 /* Returns the byte before which a cluster goes that `words` of the translation precede. */
 static size_t byte_of(const struct mending *mending, const struct cluster *cluster, enum side side,
-                      size_t words, const struct words *source, const struct words *target) {
+                      size_t words, const struct spans *source, const struct spans *target) {
     const char *text = mending->translation->text;
     if (side == RIGHT)
         return words < target->count ? target->all[words].begin : strlen(text);
@@ -407,24 +412,23 @@ static size_t byte_of(const struct mending *mending, const struct cluster *clust
 
 static bool put_in_order(const struct mending *mending, bool forms, struct arena *arena,
                          struct edit **edits, size_t *count) {
-    const struct signs *signs = &mending->target_signs;
-    const struct sign_difference *difference = &mending->difference;
+    const struct signs *signs = &mending->signs.target;
+    const struct sign_difference *difference = &mending->signs.difference;
     const char *text = mending->translation->text;
-    size_t most = mending->source_signs.count + signs->count, clusters = 0, used = 0, changes = 0,
+    size_t most = mending->signs.source.count + signs->count, clusters = 0, used = 0, changes = 0,
            before = 0, place = 0;
     struct edit *all = most <= MOST_ORDERED ? arena_zalloc(arena, most, sizeof *all) : NULL;
     struct cluster *list = all ? arena_zalloc(arena, most, sizeof *list) : NULL;
-    struct words source, target;
-    if (!list ||
-        !list_words(mending->source, mending->skip_source, mending->skip_sources, arena, &source) ||
-        !list_words(text, mending->skip_target, mending->skip_targets, arena, &target) ||
+    struct spans source, target;
+    if (!list || !list_words(mending->source, &mending->skip_source, arena, &source) ||
+        !list_words(text, &mending->skip_target, arena, &target) ||
         !list_clusters(mending, forms, &source, list, &clusters))
         return false;
 
     struct span gone = {SIZE_MAX, 0}; /* signs that touch */
     for (size_t i = 0; i <= signs->count; i++) {
-        if (i < signs->count && stays(&signs->all[i], difference->target, difference->target_count,
-                                      &mending->source_signs))
+        if (i < signs->count && stays(&signs->all[i], difference->target.all,
+                                      difference->target.count, &mending->signs.source))
             continue;
         if (gone.begin < gone.end && (i == signs->count || signs->all[i].span.begin > gone.end)) {
             all[used++] = take_out(text, gone);

@@ -6,16 +6,19 @@
 #include "model/rendering.h"
 #include "model/text/signs.h"
 
+/* The signs of a sentence and of its translation, and those that differ. */
+struct compared_signs {
+    struct signs source, target;
+    struct sign_difference difference;
+};
+
 /* A decoded sentence with an alignment, and its best translation. */
 struct mending {
     const struct sentence *sentence;
     const char *source; /* the sentence's text, NUL-terminated */
     const struct rendering *translation;
-    struct signs source_signs, target_signs;
-    struct sign_difference difference;
-    const struct span *skip_source,
-        *skip_target; /* the parts that are left out of the comparison, in order */
-    size_t skip_sources, skip_targets;
+    struct compared_signs signs;
+    struct spans skip_source, skip_target; /* the parts that are left out of the comparison */
 };
 
 /* Plan edits for retelling_edit, in the arena: *edits [*count]. Both take time proportional to the

@@ -86,18 +86,18 @@ struct text_reading {
  * piece. Takes time proportional to the length. Returns -1 with ERROR_LENGTH, ERROR_INPUT or
  * ERROR_MEMORY. */
 int text_wrap(const struct text_reading *reading, const char *text, struct span sentence,
-              struct arena *arena, struct span **spans, size_t *count, struct error *err);
+              struct arena *arena, struct spans *out, struct error *err);
 
 /* Returns false if the text is so long that it must be wrapped without being tokenized as a whole
  * first. held: runs within it. */
 bool text_is_short(const char *text, size_t length, const struct opaque_runs *held);
 
-/* Adds the runs of text[length] that cannot be read to those that `how` holds, in the arena, as
+/* Adds the runs of a text that cannot be read to those that `how` holds, in the arena, as
  * readable_hold does, for a text of any length: it is tokenized 4 kB at a time, and a run that
  * crosses the end of such a part stays one run. Takes time proportional to the length. Returns -1
  * as text_wrap does. */
-int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text,
-              size_t length, struct tokenizer_reading *how, struct arena *arena, struct error *err);
+int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, struct bytes text,
+              struct tokenizer_reading *how, struct arena *arena, struct error *err);
 
 /* ---- the answer ---- */
 
@@ -110,10 +110,16 @@ size_t sentence_closest(const struct sentence *sentence, size_t i, bool decided,
 
 int alignment_init(struct alignment *alignment, const struct model_config *config,
                    const struct loader *loader);
-/* Computes rows [n, T], each a distribution, from x [n, E + H]: embeddings and outputs side by
- * side. keys [T, A]; queries [n, A]: scratch. */
-void alignment_rows(const struct alignment *alignment, const float *x, size_t n, const float *keys,
-                    size_t length, float *queries, float *rows);
+struct alignment_inputs {
+    const float *x; /* [n, E + H]: embeddings and outputs side by side */
+    size_t n;
+    const float *keys; /* [length, A] */
+    size_t length;     /* T */
+};
+
+/* Computes rows [n, T], each a distribution. queries [n, A]: scratch. */
+void alignment_rows(const struct alignment *alignment, const struct alignment_inputs *inputs,
+                    float *queries, float *rows);
 
 /* Makes the head's keys from annotations [T, D] of an encoded sentence; they are kept while it is
  * in a batch. Releases scratch. Returns -1 with ERROR_MEMORY. */

@@ -54,9 +54,9 @@ static bool same_source(const struct phrase_pair *a, const struct phrase_pair *b
     return a->source.begin == b->source.begin && a->source.end == b->source.end;
 }
 
-int phrase_pairs_find(const struct link *links, size_t count, size_t sources, size_t targets,
-                      struct arena *arena, struct phrase_pair **pairs, size_t *pair_count,
+int phrase_pairs_find(const struct word_links *links, struct arena *arena, struct phrase_pairs *out,
                       struct error *err) {
+    size_t sources = links->sources, targets = links->targets;
     /* the words that each word is linked with lie in its reach */
     struct word_span *source_reach = arena_zalloc(arena, sources + 1, sizeof *source_reach);
     struct word_span *target_reach = arena_zalloc(arena, targets + 1, sizeof *target_reach);
@@ -64,8 +64,8 @@ int phrase_pairs_find(const struct link *links, size_t count, size_t sources, si
     struct phrase_pair *found = arena_zalloc(arena, targets + 1, sizeof *found);
     if (!source_reach || !target_reach || !closed || !found)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        size_t source = links[i].source, target = links[i].target;
+    for (size_t i = 0; i < links->count; i++) {
+        size_t source = links->all[i].source, target = links->all[i].target;
         extend(&source_reach[source], (struct word_span){target, target + 1});
         extend(&target_reach[target], (struct word_span){source, source + 1});
     }
@@ -87,7 +87,6 @@ int phrase_pairs_find(const struct link *links, size_t count, size_t sources, si
     for (size_t i = 0; i < targets; i++)
         if (!is_empty(found[i].source))
             found[used++] = found[i];
-    *pairs = found;
-    *pair_count = used;
+    *out = (struct phrase_pairs){found, used};
     return 0;
 }

@@ -22,17 +22,26 @@ struct word_span {
     size_t begin, end; /* words, end exclusive */
 };
 
+/* Links in any order between `sources` and `targets` words. */
+struct word_links {
+    const struct link *all; /* [count] */
+    size_t count;
+    size_t sources, targets;
+};
+
 struct phrase_pair {
     struct word_span source, target;
 };
 
-/* links: [count], in any order, between `sources` and `targets` words.
- * Sets *pairs to all minimal consistent pairs [*pair_count] in the order of the target, in the
- * arena. Takes time O(sources * (sources + targets) + count) at most, and O(sources + targets +
- * count) if the translation is word for word; memory O(sources + targets). Returns -1 with
- * ERROR_MEMORY. */
-int phrase_pairs_find(const struct link *links, size_t count, size_t sources, size_t targets,
-                      struct arena *arena, struct phrase_pair **pairs, size_t *pair_count,
+struct phrase_pairs {
+    struct phrase_pair *all; /* [count] */
+    size_t count;
+};
+
+/* Gives all minimal consistent pairs in the order of the target, in the arena. Takes time O(sources
+ * * (sources + targets) + count) at most, and O(sources + targets + count) if the translation is
+ * word for word; memory O(sources + targets). Returns -1 with ERROR_MEMORY. */
+int phrase_pairs_find(const struct word_links *links, struct arena *arena, struct phrase_pairs *out,
                       struct error *err);
 
 #endif

@@ -11,6 +11,21 @@
 
 /* ---- text ---- */
 
+/* Returns the piece with more spaces before it; a piece without the mark touches what precedes it
+ * and stays. Returns NULL if memory is out. */
+static const char *widen(const char *piece, const char *mark, size_t spaces, struct arena *arena) {
+    size_t marked = strlen(mark), length = strlen(piece);
+    if (spaces == 0 || marked == 0 || strncmp(piece, mark, marked) != 0)
+        return piece;
+    char *wider = arena_alloc(arena, length + spaces + 1, 1);
+    if (!wider)
+        return NULL;
+    memcpy(wider, mark, marked);
+    memset(wider + marked, ' ', spaces);
+    memcpy(wider + marked + spaces, piece + marked, length - marked + 1);
+    return wider;
+}
+
 /* Sets token i, with a piece if it is not printed as its id's piece. The token before it is at
  * token - 1. */
 static int show_token(const struct sentence *sentence, const struct hypothesis *hypothesis,
@@ -21,8 +36,12 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
         token->piece = hypothesis->pieces[i];
         return 0;
     }
+    const char *mark = tokenizer_mark(t->target);
+    size_t marked = strlen(mark), spaces = 0;
     bool put = i > 0 && hypothesis->pieces &&
                hypothesis->pieces[i - 1]; /* spaces are as the next token has them */
+    if (i > 0 && !put && sentence->copies)
+        spaces = glossary_extra_spaces(sentence, hypothesis->tokens[i - 1], true);
     const struct token *copied =
         sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
     if (copied) {
@@ -30,14 +49,19 @@ static int show_token(const struct sentence *sentence, const struct hypothesis *
                                : token[-1].piece ? token[-1].piece
                                                  : rendering_piece(sentence, token[-1].id);
         token->piece = glossary_piece(sentence, copied, previous, arena);
+        if (i > 0 && !put && spaces == 0)
+            spaces = glossary_extra_spaces(sentence, token->id, false);
+        if (token->piece)
+            token->piece = widen(token->piece, mark, spaces, arena);
         return token->piece ? 0 : error_memory(err);
     }
-    const char *mark = tokenizer_mark(t->target);
-    size_t marked = strlen(mark);
     if (i > 0 && !put && sentence->copies && marked > 0 &&
         glossary_touches_next(sentence, hypothesis->tokens[i - 1]) &&
         strncmp(rendering_piece(sentence, token->id), mark, marked) == 0)
         token->piece = rendering_piece(sentence, token->id) + marked;
+    else if (spaces > 0 && token->id != tokenizer_unknown(t->target) &&
+             !(token->piece = widen(rendering_piece(sentence, token->id), mark, spaces, arena)))
+        return error_memory(err);
     if (token->id != tokenizer_unknown(t->target))
         return 0;
     const float *weights =
@@ -151,16 +175,15 @@ static size_t find_spaced(const char *text, size_t length, struct span *words) {
     return count;
 }
 
-int rendering_words(const struct translator *translator, enum word_kind kind, const char *text,
-                    size_t length, struct arena *arena, struct span **words, size_t *count,
-                    struct error *err) {
+int rendering_words(const struct translator *translator, enum word_kind kind, struct bytes text,
+                    struct arena *arena, struct spans *out, struct error *err) {
     if (kind == WORDS_UNICODE)
-        return segmenter_words(translator->segmenter, text, length, arena, words, count, err);
-    struct span *found = arena_alloc(arena, find_spaced(text, length, NULL), sizeof *found);
+        return segmenter_words(translator->segmenter, text, arena, out, err);
+    struct span *found =
+        arena_alloc(arena, find_spaced(text.start, text.length, NULL), sizeof *found);
     if (!found)
         return error_memory(err);
-    *count = find_spaced(text, length, found);
-    *words = found;
+    *out = (struct spans){found, find_spaced(text.start, text.length, found)};
     return 0;
 }
 
@@ -291,8 +314,10 @@ static void estimate_by_log_probs(const struct translator *t, const struct hypot
 }
 
 int rendering_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      const struct word_range *tokens, size_t words, struct arena *arena,
-                      struct quality *out, struct error *err) {
+                      const struct token_words *known, struct arena *arena, struct quality *out,
+                      struct error *err) {
+    const struct word_range *tokens = known->tokens;
+    size_t words = known->count;
     const struct translator *t = sentence->translator;
     struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
     if (sentence->search.setting.source_length > 0)

@@ -37,11 +37,10 @@ int rendering_make_rest(const struct sentence *sentence, const struct hypothesis
  */
 enum word_kind { WORDS_UNICODE, WORDS_SPACED };
 
-/* Gives the words of text[length], valid UTF-8: spans in order, in the arena. Thread-safe. Returns
+/* Gives the words of a text, valid UTF-8: spans in order, in the arena. Thread-safe. Returns
  * -1 with ERROR_LENGTH or ERROR_MEMORY. */
-int rendering_words(const struct translator *translator, enum word_kind kind, const char *text,
-                    size_t length, struct arena *arena, struct span **words, size_t *count,
-                    struct error *err);
+int rendering_words(const struct translator *translator, enum word_kind kind, struct bytes text,
+                    struct arena *arena, struct spans *out, struct error *err);
 
 /* Words first to end - 1. */
 struct word_range {
@@ -114,12 +113,17 @@ struct quality {
     size_t count;
 };
 
+/* The words of a hypothesis. */
+struct token_words {
+    const struct word_range *tokens; /* [hypothesis->length] the words that each has a part of */
+    size_t count;                    /* of the words of its text */
+};
+
 /* Estimates the quality of a hypothesis whose alternatives were asked for, with a model that can
- * (translator_info.quality). words: of its text; tokens [hypothesis->length]: the words that each
- * has a part of. Thread-safe. Returns -1 with ERROR_MEMORY. */
+ * (translator_info.quality). Thread-safe. Returns -1 with ERROR_MEMORY. */
 int rendering_quality(const struct sentence *sentence, const struct hypothesis *hypothesis,
-                      const struct word_range *tokens, size_t words, struct arena *arena,
-                      struct quality *out, struct error *err);
+                      const struct token_words *words, struct arena *arena, struct quality *out,
+                      struct error *err);
 
 /* ---- doubt ----
  * A translation is doubtful if the search itself was unsure of most of its words. A word's
@@ -181,41 +185,41 @@ bool retelling_edit(struct sentence *sentence, const struct rendering *rendering
 
 /* ---- corrections after the search (correction.c): amounts and signs ----
  * Compares the amounts of a sentence (model/text/numbers.h) and its signs (model/text/signs.h) with
- * those of its translation. If they differ, a second attempt is made, in which each missing amount
+ * those of its translation. If they differ, a retry is made, in which each missing amount
  * is held and written as in the target language. If signs differ, all signs of the source are held
  * in it, and the model can write no others. Signs that differ even then are put back in the order
  * of the source (model/mending.h).
  *
- *   batch_step hands a sentence back -> correction_try_again -> the second is decoded like any
+ *   batch_step hands a sentence back -> correction_try_again -> the retry is decoded like any
  * other -> correction_choose
  *
  * This concerns searches that choose the target (search_constrains), samples excepted, of models
  * that translate. Amounts are compared if the source has digits and ICU knows both languages'
  * numbers. Runs that are held and phrases of a glossary are left out on both sides. A sentence has
- * at most one second attempt, and none if its model cannot hold runs. */
+ * at most one retry, and none if its model cannot hold runs. */
 
 struct lexicon; /* model/glossary.h */
 
 /* Compares a sentence that has been decoded with its translation. Returns NULL if they agree or
- * cannot be corrected. Otherwise the result is a second sentence in the first one's arena, to be
+ * cannot be corrected. Otherwise the result is a retry, a sentence in the first one's arena, to be
  * decoded for the same owner and then given to correction_choose. lexicon: of the client's
  * glossary, or NULL; it outlives the sentences. */
 struct sentence *correction_try_again(struct sentence *sentence, const struct lexicon *lexicon);
 
-/* Puts the one with fewer differences into *sentence and ends the other one. The second attempt
+/* Puts the one with fewer differences into *sentence and ends the other one. The retry
  * need not have been decoded. */
-void correction_choose(struct sentence *sentence, struct sentence *second);
+void correction_choose(struct sentence *sentence, struct sentence *retry);
 
 /* ---- corrections: a translation that is the text itself (echo.c) ----
  * If the best translation has the characters of its source, which has capital letters and words
- * that the vocabulary knows only in small ones, the second attempt is the text in small letters. If
+ * that the vocabulary knows only in small ones, the retry is the text in small letters. If
  * that is translated, the sentence is said to be untranslated; it stays as it is, since it may be a
  * name after all. Texts with opaque runs or phrases of a glossary are not judged. */
 
-/* Returns the second attempt, in the arena, which is the sentence's; NULL if there is none. */
+/* Returns the retry, in the arena, which is the sentence's; NULL if there is none. */
 struct sentence *echo_try_again(const struct sentence *sentence, struct arena *arena);
-/* Returns whether the second attempt is a translation. */
-bool echo_is_untranslated(const struct sentence *second);
+/* Returns whether the retry is a translation. */
+bool echo_is_untranslated(const struct sentence *retry);
 
 /* ---- corrections: the mark at the end (ending.c) ----
  * Corrects the mark that ends a sentence, so that a question stays a question and an exclamation

@@ -205,39 +205,46 @@ static const char *piece_of(const struct sentence *sentence, const char *text, s
     return piece;
 }
 
-/* Reads the edited text as tokens. pieces [count]: of those that are kept; otherwise NULL. puts:
- * what was put in is kept. Returns 1; 0 if the vocabulary cannot write the text, or writes other
- * signs; -1 if memory is out. */
+/* The tokens of an edited text. */
+struct edited_tokens {
+    struct token *all; /* [count] */
+    size_t count;
+    const char **pieces; /* [count] of those that are kept; otherwise NULL */
+};
+
+/* Reads the edited text as tokens. puts: what was put in is kept. Returns 1; 0 if the vocabulary
+ * cannot write the text, or writes other signs; -1 if memory is out. */
 static int read_edited(const struct sentence *sentence, const struct edited *edited,
-                       const struct kept_tokens *kept, bool puts, struct token **tokens,
-                       const char ***pieces, size_t *count, struct arena *scratch) {
+                       const struct kept_tokens *kept, bool puts, struct edited_tokens *out,
+                       struct arena *scratch) {
     const struct tokenizer *tokenizer = sentence->translator->target;
-    const struct tokenizer_reading how = {.held = kept->runs};
+    const struct tokenizer_reading how = {.held = kept->runs, .lowers = true};
+    struct token_list tokens;
     size_t next = 0;
-    bool lowered;
-    if (tokenizer_encode_around(tokenizer, edited->text, edited->length, &how, &lowered, scratch,
-                                tokens, count, NULL) != 0)
+    if (tokenizer_encode(tokenizer, (struct bytes){edited->text, edited->length}, &how, scratch,
+                         &tokens, NULL) != 0)
         return -1;
     char *printed;
-    struct token *copy = arena_zalloc(scratch, *count, sizeof *copy);
-    *pieces = arena_zalloc(scratch, *count, sizeof **pieces);
-    for (size_t i = 0; copy && *pieces && i < *count; i++) {
-        struct token *token = &(*tokens)[i];
+    size_t count = tokens.count;
+    struct token *copy = arena_zalloc(scratch, count, sizeof *copy);
+    const char **pieces = arena_zalloc(scratch, count, sizeof *pieces);
+    for (size_t i = 0; copy && pieces && i < count; i++) {
+        struct token *token = &tokens.all[i];
         const struct opaque_run *run = next < kept->runs.count ? &kept->runs.all[next] : NULL;
         if (run && token->begin == run->begin && token->end > token->begin) {
             token->id = kept->ids[next++];
-            (*pieces)[i] = piece_of(sentence, edited->text, run->begin, run->end, scratch);
-            if (!(*pieces)[i])
+            pieces[i] = piece_of(sentence, edited->text, run->begin, run->end, scratch);
+            if (!pieces[i])
                 return -1;
         } else if (token->id == tokenizer_unknown(tokenizer)) {
             return 0;
         }
-        copy[i] = (struct token){.id = token->id, .piece = (*pieces)[i]};
+        copy[i] = (struct token){.id = token->id, .piece = pieces[i]};
     }
-    if (!copy || !*pieces ||
-        tokenizer_decode(tokenizer, copy, *count, scratch, &printed, NULL) != 0)
+    if (!copy || !pieces || tokenizer_decode(tokenizer, copy, count, scratch, &printed, NULL) != 0)
         return -1;
-    return *count > 0 && next == kept->runs.count && (puts || strcmp(printed, edited->text) == 0);
+    *out = (struct edited_tokens){tokens.all, count, pieces};
+    return count > 0 && next == kept->runs.count && (puts || strcmp(printed, edited->text) == 0);
 }
 
 /* Gives the hypothesis the tokens of the edited text. Each takes over the rows of the token from
@@ -248,28 +255,28 @@ static bool rewrite(struct sentence *sentence, const struct rendering *rendering
                     const struct edited *edited, struct arena *scratch) {
     struct hypothesis *h = &sentence->hypotheses[0];
     struct kept_tokens kept;
-    struct token *made;
-    const char **printed;
-    size_t count = 0, old = 0;
+    struct edited_tokens made = {0};
+    size_t old = 0;
     int read = 0;
     for (int puts = 0; read == 0 && puts < 2; puts++)
         read = h->length > 0 && list_kept(sentence, rendering, edited, puts, &kept, scratch)
-                   ? read_edited(sentence, edited, &kept, puts, &made, &printed, &count, scratch)
+                   ? read_edited(sentence, edited, &kept, puts, &made, scratch)
                    : -1;
     if (read != 1)
         return false;
-    struct retold_token *tokens = arena_alloc(scratch, count, sizeof *tokens);
+    struct retold_token *tokens = arena_alloc(scratch, made.count, sizeof *tokens);
     if (!tokens)
         return false;
-    for (size_t i = 0; i < count; i++) {
-        while (old + 1 < h->length && rendering->tokens[old].end <= edited->from[made[i].begin])
+    for (size_t i = 0; i < made.count; i++) {
+        const char *kept_piece = made.pieces[i];
+        while (old + 1 < h->length && rendering->tokens[old].end <= edited->from[made.all[i].begin])
             old++;
         const char *piece =
-            printed[i] ? arena_copy(&sentence->arena, printed[i], strlen(printed[i])) : NULL;
-        tokens[i] = (struct retold_token){made[i].id, old, false, piece};
+            kept_piece ? arena_copy(&sentence->arena, kept_piece, strlen(kept_piece)) : NULL;
+        tokens[i] = (struct retold_token){made.all[i].id, old, false, piece};
     }
     return !arena_failed(&sentence->arena) &&
-           retelling_make(h, tokens, count, &sentence->arena) == 0;
+           retelling_make(h, tokens, made.count, &sentence->arena) == 0;
 }
 
 bool retelling_edit(struct sentence *sentence, const struct rendering *rendering,

@@ -62,26 +62,22 @@ bool text_is_short(const char *text, size_t length, const struct opaque_runs *he
     return length <= WINDOW_BYTES / WIDEST_BYTES || window_end(text, length, held, 0) == length;
 }
 
-int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text,
-              size_t length, struct tokenizer_reading *how, struct arena *arena,
-              struct error *err) {
+int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, struct bytes text,
+              struct tokenizer_reading *how, struct arena *arena, struct error *err) {
     struct opaque_run *runs = NULL;
     struct arena scratch;
     size_t count = 0, room = 0;
     int result = 0;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
     arena_limit(&scratch, arena->budget);
-    for (size_t begin = 0, end; begin < length && result == 0; begin = end) {
+    for (size_t begin = 0, end; begin < text.length && result == 0; begin = end) {
         struct tokenizer_reading window = *how;
-        struct token *tokens;
-        bool lowered;
-        size_t token_count, found;
-        end = window_end(text, length, &how->held, begin);
+        struct token_list tokens;
+        end = window_end(text.start, text.length, &how->held, begin);
+        const struct bytes part = {text.start + begin, end - begin};
         if (opaque_within(&how->held, begin, end, &scratch, &window.held, err) != 0 ||
-            tokenizer_encode_around(tokenizer, text + begin, end - begin, &window, &lowered,
-                                    &scratch, &tokens, &token_count, err) != 0 ||
-            readable_hold(readable, text + begin, end - begin, tokens, token_count, &window.held,
-                          &found, &scratch, err) != 0) {
+            tokenizer_encode(tokenizer, part, &window, &scratch, &tokens, err) != 0 ||
+            readable_hold(readable, part, &tokens, &window.held, &scratch, err) < 0) {
             result = -1;
             break;
         }
@@ -101,7 +97,7 @@ int text_hold(const struct readable *readable, const struct tokenizer *tokenizer
         arena_reset(&scratch);
     }
     arena_done(&scratch);
-    return result == 0 ? opaque_merge(&how->held, text, runs, count, arena, err) : -1;
+    return result == 0 ? opaque_merge(&how->held, text.start, runs, count, arena, err) : -1;
 }
 
 /* A window of a sentence, to be wrapped; offsets are within it. */
@@ -110,8 +106,7 @@ struct wrap {
     const char *text;
     size_t length;
     struct tokenizer_reading how;
-    const struct token *tokens; /* [count] of the whole window */
-    size_t count;
+    struct token_list tokens; /* of the whole window */
     size_t max_tokens;
     struct arena *scratch;
 };
@@ -121,7 +116,7 @@ enum cut { CUT_NEVER, CUT_TOKENS, CUT_SPACE, CUT_CLAUSE };
 
 static enum cut rate_cut(const struct wrap *wrap, size_t token) {
     static const char *const marks[] = {",", ";", ":", "—", "…", "،", "؛", "、", "，", "：", "；"};
-    size_t begin = wrap->tokens[token].begin, end = wrap->tokens[token].end, after = end;
+    size_t begin = wrap->tokens.all[token].begin, end = wrap->tokens.all[token].end, after = end;
     if (begin == end) /* it belongs to the tokens that follow */
         return CUT_NEVER;
     if (end == wrap->length)
@@ -141,8 +136,8 @@ static enum cut rate_cut(const struct wrap *wrap, size_t token) {
  * the last of the best cuts, or the end of the sentence if that is within reach. If there is
  * nowhere to cut, returns the first place beyond. */
 static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
-    if (wrap->count - first <= width)
-        return wrap->count - 1;
+    if (wrap->tokens.count - first <= width)
+        return wrap->tokens.count - 1;
     size_t best = first;
     enum cut best_rate = CUT_NEVER;
     for (size_t i = first; i < first + width; i++) {
@@ -154,53 +149,51 @@ static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
     }
     if (best_rate != CUT_NEVER)
         return best;
-    for (best = first + width; best < wrap->count - 1 && rate_cut(wrap, best) == CUT_NEVER;)
+    for (best = first + width; best < wrap->tokens.count - 1 && rate_cut(wrap, best) == CUT_NEVER;)
         best++;
     return best;
 }
 
 /* Cuts a window into pieces, in the scratch arena. The window is tokenized once to find the places
  * to cut, and each piece again to check that it fits alone. */
-static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
-    struct token *tokens;
-    bool lowered;
-    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered,
-                                wrap->scratch, &tokens, &wrap->count, err) != 0)
+static int wrap_window(struct wrap *wrap, struct spans *pieces, struct error *err) {
+    if (tokenizer_encode(wrap->tokenizer, (struct bytes){wrap->text, wrap->length}, &wrap->how,
+                         wrap->scratch, &wrap->tokens, err) != 0)
         return -1;
-    wrap->tokens = tokens;
-    struct span *found = *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof *found);
+    struct span *found = arena_alloc(wrap->scratch, wrap->tokens.count + 1, sizeof *found);
+    *pieces = (struct spans){found, 0};
     if (found == NULL)
         return error_memory(err);
-    if (wrap->count <= wrap->max_tokens) {
+    if (wrap->tokens.count <= wrap->max_tokens) {
         found[0] = (struct span){0, wrap->length};
-        *count = 1;
+        pieces->count = 1;
         return 0;
     }
-    *count = 0;
-    for (size_t first = 0, begin = 0; first < wrap->count;) {
+    for (size_t first = 0, begin = 0; first < wrap->tokens.count;) {
         size_t last, end;
-        for (size_t width = wrap->max_tokens, alone;;) {
+        for (size_t width = wrap->max_tokens;;) {
+            struct token_list alone;
             last = best_cut(wrap, first, width);
-            end = last + 1 == wrap->count ? wrap->length : wrap->tokens[last].end;
+            end = last + 1 == wrap->tokens.count ? wrap->length : wrap->tokens.all[last].end;
 
             /* alone, a piece often has one token more than within the sentence, because the cut may
              * split a word */
             struct arena_mark mark = arena_mark(wrap->scratch);
             struct tokenizer_reading how = wrap->how;
             if (opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err) != 0 ||
-                tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how,
-                                        &lowered, wrap->scratch, &tokens, &alone, err) != 0)
+                tokenizer_encode(wrap->tokenizer, (struct bytes){wrap->text + begin, end - begin},
+                                 &how, wrap->scratch, &alone, err) != 0)
                 return -1;
             arena_release(wrap->scratch, mark);
-            if (alone <= wrap->max_tokens || width == 1)
+            if (alone.count <= wrap->max_tokens || width == 1)
                 break;
             size_t taken = last - first + 1 < width ? last - first + 1 : width,
-                   excess = alone - wrap->max_tokens;
+                   excess = alone.count - wrap->max_tokens;
             width = taken > excess ? taken - excess : 1;
         }
         struct span visible = segmenter_trim(wrap->text + begin, end - begin);
         if (visible.begin < visible.end)
-            found[(*count)++] = (struct span){begin + visible.begin, begin + visible.end};
+            found[pieces->count++] = (struct span){begin + visible.begin, begin + visible.end};
         begin = end;
         first = last + 1;
     }
@@ -208,7 +201,7 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
 }
 
 int text_wrap(const struct text_reading *reading, const char *text, struct span sentence,
-              struct arena *arena, struct span **spans, size_t *count, struct error *err) {
+              struct arena *arena, struct spans *out, struct error *err) {
     assert(reading->max_tokens > 0);
     struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin),
                 *all = NULL;
@@ -227,34 +220,31 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
                               .how = reading->how,
                               .max_tokens = reading->max_tokens,
                               .scratch = &scratch};
-        struct span *pieces;
-        size_t piece_count = 0;
+        struct spans pieces = {0};
         if (opaque_within(&held, begin, next, &scratch, &window.how.held, err) != 0 ||
-            wrap_window(&window, &pieces, &piece_count, err) != 0) {
+            wrap_window(&window, &pieces, err) != 0) {
             result = -1;
             break;
         }
         /* the last piece ends where the window ends, which is arbitrary, so the next window begins
          * with that piece again */
-        if (next < length && piece_count > 1)
-            next = begin + pieces[--piece_count].begin;
-        struct span *grown = arena_grow(arena, all, found, &room, piece_count, sizeof *all);
+        if (next < length && pieces.count > 1)
+            next = begin + pieces.all[--pieces.count].begin;
+        struct span *grown = arena_grow(arena, all, found, &room, pieces.count, sizeof *all);
         if (!grown) {
             result = error_memory(err);
             break;
         }
         all = grown;
-        for (size_t i = 0; i < piece_count; i++)
-            all[found++] =
-                (struct span){offset + begin + pieces[i].begin, offset + begin + pieces[i].end};
+        for (size_t i = 0; i < pieces.count; i++)
+            all[found++] = (struct span){offset + begin + pieces.all[i].begin,
+                                         offset + begin + pieces.all[i].end};
         if (!budget_has_room(arena->budget, found)) /* before the rest is read */
             result = error_memory(err);
         arena_reset(&scratch);
     }
-    if (result == 0) {
-        *spans = all;
-        *count = found;
-    }
+    if (result == 0)
+        *out = (struct spans){all, found};
     arena_done(&scratch);
     return result;
 }
@@ -294,13 +284,16 @@ static struct tokenizer_reading reading_of(const struct prepared *list,
     bool knows = t->readable.unreadable;
     return (struct tokenizer_reading){
         .held = reading_holds(list) ? *held : (struct opaque_runs){0},
+        .lowers = true,
         .stand_ins = knows ? &t->readable.stand_ins : NULL,
         .respelling = knows && !list->text->verbatim ? &t->readable.respelling : NULL};
 }
 
 /* Copies the tokens, with room for one more, and the runs that are held into the sentence's arena.
  * Pieces of the vocabulary are not copied. Returns NULL if memory is out. */
-static struct token *keep(struct sentence *sentence, const struct token *tokens, size_t count) {
+static struct token *keep(struct sentence *sentence, const struct token_list *list) {
+    const struct token *tokens = list->all;
+    size_t count = list->count;
     const struct tokenizer *source = sentence->translator->source;
     struct opaque_runs *held = &sentence->held;
     struct arena *arena = &sentence->arena;
@@ -341,37 +334,40 @@ static struct token *keep(struct sentence *sentence, const struct token *tokens,
  * in the tokens and held, and then the text is tokenized again. */
 static int tokenize(struct sentence *sentence, struct prepared *list, struct error *err) {
     const struct translator *t = sentence->translator;
-    const char *text = sentence->text + sentence->source.begin;
-    size_t bytes = sentence->source.end - sentence->source.begin, count, found = 0;
+    const struct bytes text = {sentence->text + sentence->source.begin,
+                               sentence->source.end - sentence->source.begin};
     struct arena *scratch = &list->scratch;
-    struct token *tokens;
+    struct token_list tokens;
     struct tokenizer_reading how = reading_of(list, &sentence->held);
-    if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->reading.lowered, scratch,
-                                &tokens, &count, err) != 0)
+    if (tokenizer_encode(t->source, text, &how, scratch, &tokens, err) != 0)
         return -1;
     bool finds = !sentence->reading.verbatim && !list->complete && t->readable.unreadable &&
                  search_constrains(&sentence->options);
-    if (finds && readable_hold(&t->readable, text, bytes, tokens, count, &how.held, &found, scratch,
-                               err) != 0)
+    ptrdiff_t found =
+        finds ? readable_hold(&t->readable, text, &tokens, &how.held, scratch, err) : 0;
+    if (found < 0)
         return -1;
     if (found > 0) {
-        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how.held,
-                               scratch, err) != 0)
+        if (numbers_write_runs(t->source_numbers, t->target_numbers, text, &how.held, scratch,
+                               err) != 0)
             return -1;
         sentence->held = how.held;
-        if (tokenizer_encode_around(t->source, text, bytes, &how, &sentence->reading.lowered,
-                                    scratch, &tokens, &count, err) != 0)
+        if (tokenizer_encode(t->source, text, &how, scratch, &tokens, err) != 0)
             return -1;
     }
-    struct token *kept = keep(sentence, tokens, count);
+    sentence->reading.lowered = tokens.lowered;
+    struct token *kept = keep(sentence, &tokens);
+    size_t count = tokens.count;
     if (!kept)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
-        sentence->reading.unknown += tokens[i].id == tokenizer_unknown(t->source);
+        sentence->reading.unknown += tokens.all[i].id == tokenizer_unknown(t->source);
     int end = tokenizer_end(t->source);
     if (t->config.encoder.eos && count > 0)
-        kept[count++] = (struct token){
-            .id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
+        kept[count++] = (struct token){.id = end,
+                                       .piece = tokenizer_piece(t->source, end),
+                                       .begin = text.length,
+                                       .end = text.length};
     sentence->tokens = kept;
     sentence->length = count;
     return 0;
@@ -420,6 +416,21 @@ static void limit_target(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
+/* Puts a token before those of the text. */
+static int put_label(struct sentence *sentence, int id, struct error *err) {
+    struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
+    if (!tokens)
+        return error_memory(err);
+    tokens[0] =
+        (struct token){.id = id, .piece = tokenizer_piece(sentence->translator->source, id)};
+    memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
+    sentence->tokens = tokens;
+    sentence->length++;
+    sentence->reading.labels++;
+    limit_target(sentence);
+    return 0;
+}
+
 /* Sets the members that depend on the tokens. */
 static int settle(const struct prepared *list, struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -439,6 +450,9 @@ static int settle(const struct prepared *list, struct sentence *sentence, struct
     }
     sentence->usual_length = sentence->options.max_length == 0;
     limit_target(sentence);
+    if (t->config.encoder.bos && sentence->length > 0 &&
+        put_label(sentence, tokenizer_begin(t->source), err) != 0)
+        return -1;
 
     if (list->text->formality.form != FORMALITY_ANY &&
         formality_refuse(t->formality, &list->text->formality, text,
@@ -506,18 +520,18 @@ done:
 /* Adds the pieces of a sentence that is too long. */
 static int add_wrapped(struct prepared *list, struct span span, struct error *err) {
     const struct translator *t = list->translator;
-    size_t limit = t->config.limits.max_source_tokens, count;
+    size_t limit = t->config.limits.max_source_tokens;
     struct text_reading reading = {t->source, reading_of(list, &list->text->held), limit};
-    struct span *pieces;
+    struct spans pieces;
     struct sentence sentence;
-    if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, &count, err) != 0)
+    if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, err) != 0)
         return -1;
-    if (!list->text->split && count > 1)
+    if (!list->text->split && pieces.count > 1)
         return error_set(err, ERROR_LENGTH,
                          "the text has more than %zu tokens, the most that the model reads at once",
                          limit);
-    for (size_t i = 0; i < count; i++)
-        if (sentence_init(&sentence, list, pieces[i], err) != 0 ||
+    for (size_t i = 0; i < pieces.count; i++)
+        if (sentence_init(&sentence, list, pieces.all[i], err) != 0 ||
             append(list, &sentence, err) != 0)
             return -1;
     return 0;
@@ -550,6 +564,7 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     const struct translator_text *text = list->text;
     struct span visible = segmenter_trim(text->text + span.begin, span.end - span.begin);
     size_t begin = span.begin + visible.begin, length = visible.end - visible.begin;
+    const struct bytes part = {text->text + begin, length};
     bool finds = !text->verbatim && t->readable.unreadable && search_constrains(list->options) &&
                  length <= MOST_HELD_BYTES,
          whole;
@@ -563,10 +578,9 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
      * found before it is split */
     struct tokenizer_reading how = reading_of(list, &text->held);
     if (opaque_within(&how.held, begin, begin + length, list->arena, &how.held, err) != 0 ||
-        text_hold(&t->readable, t->source, text->text + begin, length, &how, list->arena, err) !=
-            0 ||
-        numbers_write_runs(t->source_numbers, t->target_numbers, text->text + begin, length,
-                           &how.held, list->arena, err) != 0)
+        text_hold(&t->readable, t->source, part, &how, list->arena, err) != 0 ||
+        numbers_write_runs(t->source_numbers, t->target_numbers, part, &how.held, list->arena,
+                           err) != 0)
         return -1;
     for (size_t i = 0; i < how.held.count; i++) {
         how.held.all[i].begin += begin;
@@ -583,17 +597,18 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
 
 /* Cuts a text into sentences: those of the segmenter without the layout between and within them. */
 static int split_text(const struct prepared *list, const struct opaque_runs *held,
-                      struct span **spans, size_t *count, struct error *err) {
+                      struct spans *out, struct error *err) {
     const struct translator_text *text = list->text;
     const struct segmenter *segmenter = list->translator->segmenter;
     const struct layout_reading reading = {segmenter, text->text, text->length, *held};
-    struct span *found, *gaps = NULL, *kept;
-    size_t found_count, gap_count = 0, next_run = 0, gap = 0, parts = 0;
-    if (segmenter_split(segmenter, text->text, text->length, list->arena, &found, &found_count,
+    struct spans split, gaps = {0};
+    size_t next_run = 0, gap = 0, parts = 0;
+    if (segmenter_split(segmenter, (struct bytes){text->text, text->length}, list->arena, &split,
                         err) != 0 ||
-        (!text->verbatim && layout_find(&reading, list->arena, &gaps, &gap_count, err) != 0))
+        (!text->verbatim && layout_find(&reading, list->arena, &gaps, err) != 0))
         return -1;
-    for (size_t i = 0; i < found_count;
+    struct span *found = split.all;
+    for (size_t i = 0; i < split.count;
          i++) { /* sentences seem to end within some runs, which must not be cut */
         while (next_run < held->count && held->all[next_run].end <= found[i].begin)
             next_run++;
@@ -602,25 +617,24 @@ static int split_text(const struct prepared *list, const struct opaque_runs *hel
         else
             found[parts++] = found[i];
     }
-    *spans = found;
-    *count = parts;
-    if (gap_count == 0)
+    *out = (struct spans){found, parts};
+    if (gaps.count == 0)
         return 0;
-    kept = *spans = arena_alloc(list->arena, parts + gap_count, sizeof *kept);
+    struct span *kept = arena_alloc(list->arena, parts + gaps.count, sizeof *kept);
     if (!kept)
         return error_memory(err);
-    *count = 0;
+    *out = (struct spans){kept, 0};
     for (size_t i = 0; i < parts; i++) {
         size_t begin = found[i].begin, end = found[i].end;
-        for (; gap < gap_count && gaps[gap].begin < end; gap++) {
-            if (gaps[gap].begin > begin)
-                kept[(*count)++] = (struct span){begin, gaps[gap].begin};
-            begin = gaps[gap].end > begin ? gaps[gap].end : begin;
+        for (; gap < gaps.count && gaps.all[gap].begin < end; gap++) {
+            if (gaps.all[gap].begin > begin)
+                kept[out->count++] = (struct span){begin, gaps.all[gap].begin};
+            begin = gaps.all[gap].end > begin ? gaps.all[gap].end : begin;
             if (begin >= end) /* the gap may reach into the next sentence */
                 break;
         }
         if (begin < end)
-            kept[(*count)++] = (struct span){begin, end};
+            kept[out->count++] = (struct span){begin, end};
     }
     return 0;
 }
@@ -629,31 +643,30 @@ static int split_text(const struct prepared *list, const struct opaque_runs *hel
 static int read_text(struct prepared *list, struct error *err) {
     const struct translator_text *text = list->text;
     struct opaque_runs held = reading_of(list, &text->held).held;
-    struct span whole = {0, text->length}, *spans = &whole;
-    size_t kept = text->length > 0;
-    if (text->split && split_text(list, &held, &spans, &kept, err) != 0)
+    struct span whole = {0, text->length};
+    struct spans spans = {&whole, text->length > 0};
+    if (text->split && split_text(list, &held, &spans, err) != 0)
         return -1;
     int result = 0;
-    list->expected = kept;
+    list->expected = spans.count;
     arena_init(&list->scratch, SENTENCE_SCRATCH_BYTES);
     arena_limit(&list->scratch, list->arena->budget);
-    for (size_t i = 0; i < kept && result == 0; i++)
-        result = add_span(list, spans[i], err);
+    for (size_t i = 0; i < spans.count && result == 0; i++)
+        result = add_span(list, spans.all[i], err);
     arena_done(&list->scratch);
     while (result != 0 && list->count > 0)
         sentence_done(&list->items[--list->count]);
     return result;
 }
 
-int sentence_prepare_text(const struct translator *translator, const struct translator_text *text,
-                          const struct search_options *options, struct arena *arena,
-                          struct sentence **sentences, size_t *count, struct error *err) {
+int sentence_prepare(const struct translator *translator, const struct translator_text *text,
+                     const struct search_options *options, struct arena *arena,
+                     struct sentence_list *out, struct error *err) {
     struct prepared list = {
         .translator = translator, .text = text, .options = options, .arena = arena};
     if (read_text(&list, err) != 0)
         return -1;
-    *sentences = list.items;
-    *count = list.count;
+    *out = (struct sentence_list){list.items, list.count};
     return 0;
 }
 
@@ -684,40 +697,7 @@ int sentence_prepare_again(const struct translator *translator, const struct tra
     return result;
 }
 
-int sentence_prepare(const struct translator *translator, const char *text, size_t length,
-                     bool split, const struct search_options *options, struct arena *arena,
-                     struct sentence **sentences, size_t *count, struct error *err) {
-    struct translator_text whole = {
-        .text = text, .length = length, .split = split, .verbatim = true};
-    struct opaque_run run;
-    size_t room = 0;
-    for (size_t at = 0; opaque_next(NOTATION_PLACEHOLDERS, text, length, &at, &run);) {
-        struct opaque_run *all =
-            arena_grow(arena, whole.held.all, whole.held.count, &room, 1, sizeof *all);
-        if (!all || !budget_step(arena->budget, 1))
-            return error_memory(err);
-        all[whole.held.count++] = run;
-        whole.held.all = all;
-    }
-    return sentence_prepare_text(translator, &whole, options, arena, sentences, count, err);
-}
-
 /* ---- given targets and prefixes ---- */
-
-/* Puts a token before those of the text. */
-static int put_label(struct sentence *sentence, int id, struct error *err) {
-    struct token *tokens = arena_alloc(&sentence->arena, sentence->length + 1, sizeof *tokens);
-    if (!tokens)
-        return error_memory(err);
-    tokens[0] =
-        (struct token){.id = id, .piece = tokenizer_piece(sentence->translator->source, id)};
-    memcpy(tokens + 1, sentence->tokens, sentence->length * sizeof *tokens);
-    sentence->tokens = tokens;
-    sentence->length++;
-    sentence->reading.labelled = true;
-    limit_target(sentence);
-    return 0;
-}
 
 int sentence_choose_variant(struct sentence *sentence, const char *variant, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -727,7 +707,9 @@ int sentence_choose_variant(struct sentence *sentence, const char *variant, stru
     if (i == t->variants.count)
         return error_set(err, ERROR_INPUT, "model \"%.60s\" has no variant \"%.60s\"",
                          t->config.name, variant);
-    return put_label(sentence, t->variants.ids[i], err);
+    if (put_label(sentence, t->variants.ids[i], err) != 0)
+        return -1;
+    return t->variants.lead >= 0 ? put_label(sentence, t->variants.lead, err) : 0;
 }
 
 int sentence_choose_languages(struct sentence *sentence, const char *source, const char *target,
@@ -746,13 +728,14 @@ int sentence_choose_languages(struct sentence *sentence, const char *source, con
 /* Makes the translation begin with a text. what: "target" or "prefix". */
 static int give(struct sentence *sentence, const char *what, const char *text, size_t length,
                 struct error *err) {
-    struct token *tokens;
-    size_t count;
-    bool lowered; /* needed only if the translation will be in capitals again */
-    if (tokenizer_encode(sentence->translator->target, text, length,
-                         sentence->reading.lowered ? &lowered : NULL, &sentence->arena, &tokens,
-                         &count, err) != 0)
+    struct token_list list;
+    /* a translation that will be in capitals again is made of small letters */
+    const struct tokenizer_reading how = {.lowers = sentence->reading.lowered};
+    if (tokenizer_encode(sentence->translator->target, (struct bytes){text, length}, &how,
+                         &sentence->arena, &list, err) != 0)
         return -1;
+    struct token *tokens = list.all;
+    size_t count = list.count;
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count,
                          (int)TRANSLATOR_MAX_TARGET);
@@ -794,6 +777,17 @@ int sentence_begin_with(struct sentence *sentence, const char *prefix, size_t le
                ? 0
                : error_set(err, ERROR_INPUT, "the prefix has %zu tokens, max_length is %zu",
                            options->prefix_length, options->max_length);
+}
+
+int sentence_end_with(struct sentence *sentence, const char *suffix, size_t length,
+                      struct error *err) {
+    size_t begin = 0, next;
+    for (next = 0; next < length && character_is_space(character_next(suffix, length, &next));)
+        begin = next;
+    if (begin == length)
+        return error_set(err, ERROR_INPUT, "the suffix must not be blank");
+    sentence->given.suffix = arena_copy(&sentence->arena, suffix + begin, length - begin);
+    return sentence->given.suffix ? 0 : error_memory(err);
 }
 
 int sentence_attend(struct sentence *sentence, size_t step, const double *weights, size_t count,
@@ -851,7 +845,7 @@ void sentence_done(struct sentence *sentence) {
 /* ---- the rows and memory of a sentence ---- */
 
 struct span sentence_own(const struct sentence *sentence) {
-    return (struct span){sentence->reading.labelled,
+    return (struct span){sentence->reading.labels,
                          sentence->length - sentence->translator->config.encoder.eos};
 }
 
@@ -877,6 +871,11 @@ const float *sentence_forced(const struct sentence *sentence, size_t step) {
 size_t sentence_readout(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     return t->characters ? t->decoder.shape.readout : 0;
+}
+
+size_t sentence_scores(const struct sentence *sentence) {
+    bool wanted = sentence->caller.wants_scores && sentence->translator->decoder.attends;
+    return wanted ? sentence->length : 0;
 }
 
 size_t sentence_top(const struct sentence *sentence) {
@@ -931,6 +930,9 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
         size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
         looks = (sentence_looks(sentence, steps) + steps * shape->past) * sizeof(float);
     }
+    looks += sentence_scores(sentence) > 0
+                 ? search_max_shown(o) * sentence_scores(sentence) * sizeof(float)
+                 : 0;
     looks += t->opening_count * (shape->past * sizeof(float) + sizeof(float *));
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
         __builtin_mul_overflow(search_max_shown(o) / PAST_TOGETHER + 1,

@@ -38,28 +38,27 @@ struct check_lists {
  * written: after all sentences are in their places, with what stood between them and the marks
  * around them. from, to: BCP-47. Takes time proportional to the lengths, and that of sorting the
  * signs. The lists are in the arena. Returns -1 if memory runs out. */
-int correction_check_whole(const char *from, const char *to, const char *text, size_t length,
-                           const char *translation, size_t translation_length, struct arena *arena,
-                           struct check_lists *out);
+int correction_check_whole(const char *from, const char *to, struct bytes text,
+                           struct bytes translation, struct arena *arena, struct check_lists *out);
 
-/* Compares the amounts of a text with those of a translation that is not the model's own. reader,
- * writer: a model that reads the text's language, and one that writes the translation's; they may
- * be the same. An amount in the notation of another language differs. The lists stay empty if the
- * notation of a language is unknown; they are in the arena. Takes the time of reading both texts
- * and of sorting the amounts. Returns -1 if memory runs out. */
-int correction_check_numbers(const struct translator *reader, const struct translator *writer,
-                             const char *text, size_t length, const char *translation,
-                             size_t translation_length, struct arena *arena,
+/* Compares the amounts of a text with those of a translation that is not the model's own.
+ * source_model, target_model: a model that reads the text's language, and one that writes the
+ * translation's; they may be the same. An amount in the notation of another language differs. The
+ * lists stay empty if the notation of a language is unknown; they are in the arena. Takes the time
+ * of reading both texts and of sorting the amounts. Returns -1 if memory runs out. */
+int correction_check_numbers(const struct translator *source_model,
+                             const struct translator *target_model, struct bytes text,
+                             struct bytes translation, struct arena *arena,
                              struct check_lists *out);
 
 /* For a sentence that is compared with its translation (model/rendering.h); in its arena. */
 struct sentence_check {
     struct search_options options; /* the caller's, before glossary_constrain changed them */
     bool applies[CHECKS];          /* the source has digits; it may have signs */
-    bool shown; /* tokens of the first attempt were sent, so it has no second one; the caller's */
+    bool shown; /* tokens of the first attempt were sent, so there is no retry; the caller's */
     /* Valid for the answer when correction_try_again has returned NULL or correction_choose is
      * done. */
-    bool echoes; /* the second attempt only shows whether the first is a translation (echo.c) */
+    bool echoes; /* the retry only shows whether the first is a translation (echo.c) */
     bool rest;   /* a word translates a term of the glossary besides its phrase */
     struct check_lists lists[CHECKS];
     struct span
@@ -69,7 +68,8 @@ struct sentence_check {
 /* How the text of a sentence was read. */
 struct sentence_reading {
     bool verbatim; /* translator_text's */
-    bool labelled; /* the first token is a label (sentence_choose_variant), not the text's */
+    size_t labels; /* the first tokens that are not the text's: a label (sentence_choose_variant) or
+                      <s> */
     bool lowered;  /* the text is in capitals and was read in small letters; the translation will be
                       in capitals */
     size_t unknown; /* tokens that the vocabulary lacks */
@@ -81,12 +81,14 @@ struct sentence_given {
     struct token *tokens; /* [options.prefix_length] */
     struct forced_attention *attention; /* [attention_count] at most one a step */
     size_t attention_count;
+    const char *suffix; /* it ends with this text; NULL: with any */
 };
 
 /* What the caller sets. */
 struct sentence_caller {
     bool replace_unknowns;        /* for rendering_make */
     bool wants_alignment;         /* hypotheses have the rows of the model's alignment head */
+    bool wants_scores;            /* steps keep the scores of their attention (struct step_row) */
     bool wants_looks;             /* the answer has the weights of all heads (struct looks) */
     const atomic_bool *cancelled; /* decoding stops when it turns true; NULL: it does not stop */
     void *owner;
@@ -155,17 +157,22 @@ struct translator_text {
     struct formality_wish formality;
 };
 
+struct sentence_list {
+    struct sentence *all; /* [count], in the caller's arena */
+    size_t count;
+};
+
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has
  * more than max_source_tokens, wrapped at clause punctuation or white space. If the model and the
  * search can copy held runs (sentence_holds), each is one token and is not cut;
  * glossary_constrain must follow. A text over the limit that is not split gets ERROR_LENGTH, and
  * so does a part over it that cannot be cut if the output copies source words. options: strategy
- * and numbers for all; max_length 0 means the model's ratio, or min_length if that is more.
- * sentences: an array in the arena; end each with sentence_done. A blank text gives count 0.
- * Returns -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
-int sentence_prepare_text(const struct translator *translator, const struct translator_text *text,
-                          const struct search_options *options, struct arena *arena,
-                          struct sentence **sentences, size_t *count, struct error *err);
+ * and numbers for all; max_length 0 means the model's ratio, or min_length if that is more. End
+ * each of the sentences with sentence_done; a blank text has none. Returns -1 with ERROR_INPUT,
+ * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+int sentence_prepare(const struct translator *translator, const struct translator_text *text,
+                     const struct search_options *options, struct arena *arena,
+                     struct sentence_list *out, struct error *err);
 /* Makes the same sentences one by one, for a caller that keeps few. take gets each in turn and must
  * end it, unless take fails. */
 struct sentence_taker {
@@ -180,10 +187,6 @@ int sentence_read_text(const struct translator *translator, const struct transla
 int sentence_prepare_again(const struct translator *translator, const struct translator_text *text,
                            struct span span, const struct search_options *options,
                            struct sentence *sentence, struct error *err);
-/* The same as sentence_prepare_text, verbatim, except that placeholders of programs are held. */
-int sentence_prepare(const struct translator *translator, const char *text, size_t length,
-                     bool split, const struct search_options *options, struct arena *arena,
-                     struct sentence **sentences, size_t *count, struct error *err);
 
 /* Returns which runs count as opaque in a text that this model translates. */
 unsigned sentence_notations(const struct translator *translator, bool verbatim);
@@ -214,6 +217,12 @@ int sentence_force(struct sentence *sentence, const char *target, size_t length,
  * copies and the source lacks one of them. */
 int sentence_begin_with(struct sentence *sentence, const char *prefix, size_t length,
                         struct error *err);
+
+/* Makes a prepared sentence's translation end with this text, which is the last of its phrases:
+ * glossary_constrain must follow. White space before it is as its first word needs it. suffix:
+ * valid UTF-8. Returns -1 with ERROR_INPUT if it is blank, or ERROR_MEMORY. */
+int sentence_end_with(struct sentence *sentence, const char *suffix, size_t length,
+                      struct error *err);
 
 /* Makes the step take these weights [count] as its attention, divided by their sum; they are
  * finite, not negative and not all 0. Returns -1 with ERROR_INPUT if there is not one for each
@@ -260,6 +269,10 @@ const float *sentence_forced(const struct sentence *sentence, size_t step);
 
 /* Returns the floats of a readout that are kept of each step, where words are spelled from it. */
 size_t sentence_readout(const struct sentence *sentence);
+
+/* Returns how many scores of the attention are kept of each step: T if they are wanted and there is
+ * attention, or 0. */
+size_t sentence_scores(const struct sentence *sentence);
 
 /* Returns how many floats of the top layer's output are kept of each step for the alignment head:
  * H, or 0. */

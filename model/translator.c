@@ -193,6 +193,8 @@ static void run_open_vocabularies(void *context) {
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
+    if (t->config.encoder.bos && tokenizer_begin(t->source) < 0)
+        return error_set(err, ERROR_FORMAT, "encoder.bos: the source vocabulary has no <s>");
     if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
         return error_set(
             err, ERROR_FORMAT,
@@ -253,6 +255,8 @@ static int first_token(const struct translator *t) {
         return DECODER_FIRST;
     case FIRST_EOS:
         return tokenizer_end(t->target);
+    case FIRST_ID:
+        return 0;
     default:
         return tokenizer_begin(t->target);
     }
@@ -265,6 +269,9 @@ static int open_opening(struct translator *t, struct error *err) {
     size_t count = t->languages.count;
     memcpy(pieces, t->config.decoder.prefix, sizeof pieces);
     bool prefixed = strcmp(pieces, "none") != 0;
+    if (t->config.encoder.bos && (count > 0 || t->variants.count > 0))
+        return error_set(err, ERROR_FORMAT,
+                         "encoder.bos: the first token of a source is that of its language");
     if (count == 0) {
         t->opening = prefixed ? calloc(CONFIG_NAME_BYTES, sizeof *t->opening) : NULL;
         if (prefixed && !t->opening)
@@ -483,7 +490,9 @@ static int open_packed(struct translator *t, const char *folder,
     if (choose_compute(t, options->compute, err) != 0)
         return -1;
     t->backend.pages = &t->pages;
-    t->backend.half_past = options->half_past;
+    t->backend.half_past = options->half_past == SWITCH_OF_MODEL
+                               ? t->backend.compute != COMPUTE_FLOAT32
+                               : options->half_past == SWITCH_ON;
     weights_use(t->weights, &t->backend);
     if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 &&
         (access(path, F_OK) == 0 || errno != ENOENT) &&
@@ -529,8 +538,8 @@ struct translator *translator_open(const char *folder, const struct translator_o
     t->backend = backend_choose();
     if (open_config(t, folder, err) != 0)
         goto failed;
-    bool lists = options->shortlist == SHORTLIST_OF_MODEL ? t->config.defaults.shortlist
-                                                          : options->shortlist == SHORTLIST_ON;
+    bool lists = options->shortlist == SWITCH_OF_MODEL ? t->config.defaults.shortlist
+                                                       : options->shortlist == SWITCH_ON;
 
     /* The vocabularies are opened beside the network, unless they shall not take memory at the same
      * time. */
@@ -609,6 +618,10 @@ static struct translator_info info_of(const struct model_config *c, const struct
                                     .length_penalty = c->defaults.length_penalty,
                                     .lists = c->defaults.shortlist,
                                     .source_end = c->encoder.eos,
+                                    .style = c->decoder.style,
+                                    .score = !config_attends(c)            ? ""
+                                             : c->decoder.blocks.heads > 0 ? "scaled_dot"
+                                                                           : c->attention.score,
                                     .attention_trained = c->decoder.alignment_trained};
 }
 
@@ -808,13 +821,12 @@ bool pieces_used(const struct pieces *pieces) {
 }
 
 int pieces_count(struct pieces *pieces, const char *text, size_t length, struct error *err) {
-    struct token *tokens;
-    size_t count;
-    int result =
-        tokenizer_encode(pieces->target, text, length, NULL, &pieces->arena, &tokens, &count, err);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        if (tokens[i].id >= 0)
-            pieces->counts[tokens[i].id]++;
+    struct token_list tokens;
+    int result = tokenizer_encode(pieces->target, (struct bytes){text, length}, NULL,
+                                  &pieces->arena, &tokens, err);
+    for (size_t i = 0; result == 0 && i < tokens.count; i++)
+        if (tokens.all[i].id >= 0)
+            pieces->counts[tokens.all[i].id]++;
     arena_reset(&pieces->arena);
     return result;
 }

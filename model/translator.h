@@ -40,10 +40,12 @@ struct translator_info {
     double max_target_ratio;
     size_t beam_size; /* config.json's defaults of requests */
     double length_penalty;
-    bool lists;             /* config.json's default of struct translator_options.shortlist */
-    bool source_end;        /* the encoder reads </s>, so attention has a last column for it */
-    bool shortlist;         /* in use */
-    bool attention;         /* false: hypotheses have none, and their attention rows are empty */
+    bool lists;                /* config.json's default of struct translator_options.shortlist */
+    bool source_end;           /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;            /* in use */
+    bool attention;            /* false: hypotheses have none, and their attention rows are empty */
+    const char *style, *score; /* of the decoder and of its attention, as config.json calls them;
+                                  score is "" without attention */
     bool attention_trained; /* attention shows which words are translated; false for a head that was
                                never trained to */
     const struct model_languages *languages; /* languages that it translates between, each to any
@@ -60,11 +62,8 @@ struct translator_info {
     const char *unmapped;
 };
 
-enum translator_shortlist {
-    SHORTLIST_OF_MODEL,
-    SHORTLIST_ON,
-    SHORTLIST_OFF
-}; /* SHORTLIST_OF_MODEL: as config.json says */
+/* SWITCH_OF_MODEL: as suits the model; each option says what that is. */
+enum translator_switch { SWITCH_OF_MODEL, SWITCH_ON, SWITCH_OFF };
 
 struct translator_options {
     /* How products with weights are computed (model/compute/matrix.h): "float32", "bfloat16",
@@ -73,13 +72,15 @@ struct translator_options {
      * float32. */
     const char *compute;
     /* A sentence chooses its tokens from the some hundred ids that FOLDER/shortlist.safetensors has
-     * for it, instead of the whole vocabulary. The tokens' log-probabilities and entropies are then
-     * over those alone, and the translation differs wherever the best token is not among them. A
-     * given target (sentence_force) is always scored over the whole vocabulary. */
-    enum translator_shortlist shortlist;
-    /* The keys and values of self-attention that a transformer's decoder keeps of each step are
-     * IEEE binary16, which halves their memory. Weights and products do not change. */
-    bool half_past;
+     * for it, instead of the whole vocabulary; SWITCH_OF_MODEL: as config.json says. The tokens'
+     * log-probabilities and entropies are then over those alone, and the translation differs
+     * wherever the best token is not among them. A given target (sentence_force) is always scored
+     * over the whole vocabulary. */
+    enum translator_switch shortlist;
+    /* The keys and values that a transformer's decoder keeps, of the source and of each step, are
+     * int16 with a factor for each vector, which halves their memory and the time of reading them;
+     * scores and sums are float32. SWITCH_OF_MODEL: unless the compute type is float32. */
+    enum translator_switch half_past;
     /* The SHA-256 of model.safetensors in hexadecimal digits, or NULL or "" if it is unknown. A
      * file that was packed from other weights is not used. */
     const char *sha256;

@@ -6,7 +6,7 @@
 #ifndef ALIGND_COMMANDS_H
 #define ALIGND_COMMANDS_H
 
-#include "server/options.h"
+#include "server/options/options.h"
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,40 +35,12 @@ void headway_say(const struct headway *headway, char line[HEADWAY_BYTES]);
 
 /* ---- mcp (stdio.c) ---- */
 
-struct service;
-/* Answers messages of the Model Context Protocol, a line each, until the end of the input. Workers
- * must be running, and the service ready. Returns -1 if reading or writing fails. */
-int command_serve_stdio(struct service *service, FILE *in, FILE *out, struct error *err);
+struct engine;
+/* Answers messages of the Model Context Protocol, a line each, until the end of the input. The
+ * engine must have been started. Returns -1 if reading or writing fails. */
+int command_serve_stdio(struct engine *engine, FILE *in, FILE *out, struct error *err);
 
-/* ---- output files (offline.c) ----
- *
- * An output file is written either in place or as a whole. If it is written as a whole, it has its
- * old or its new content after any failure.
- *
- * A file that is written as a whole has no name until it is finished (O_TMPFILE; on file systems
- * without that, it has a temporary name beside the file), and then replaces the file by rename. It
- * keeps the old file's permissions, and a symbolic link still points to it. A file that can be
- * written but not replaced, such as a mount point, is overwritten with the finished content, and a
- * failure may then leave a part of it. Pipes, devices and /dev/stdout have no content that could be
- * lost: they are written in place. An outfile belongs to one thread. */
-
-struct outfile {
-    FILE *file;
-    const char *name; /* the caller's path, which must outlive this */
-    char *path;       /* the final path; NULL: the file is written in place */
-    char *temporary;  /* the temporary path; NULL: none */
-};
-
-/* Opens the file of this name to be written as a whole. Returns -1 with ERROR_FILE or ERROR_MEMORY;
- * then nothing is open and nothing has changed. */
-int outfile_open(struct outfile *output, const char *name, struct error *err);
-
-/* Closes the output. keep: it replaces the file once all of it is on the disk; otherwise the file
- * stays as if it had never been opened, unless it was written in place. Returns -1 with ERROR_FILE
- * if it could not be written; a file that can be replaced then still has the old content. */
-int outfile_close(struct outfile *output, bool keep, struct error *err);
-
-/* ---- get, models, remove, import, pack, shortlist (model_commands.c) ----
+/* ---- get, models, remove, import, pack, shortlist, align-head (model_commands.c) ----
  *
  * They download, list, remove and convert models, and change their folders. SIGINT, SIGTERM and
  * SIGHUP end get and import without leaving incomplete models. Call at most one of them, once per
@@ -93,42 +65,13 @@ int command_pack(struct options *options, int *status, struct error *err);
  * not changed. Returns -1 with a message that begins with the folder or the text. */
 int command_shortlist(struct options *options, int *status, struct error *err);
 
-/* ---- the models that came with alignd (shipped.c) ---- */
+/* Trains an alignment head for the model that is named, from the lines of options->file and their
+ * translations in options->target (model/head.h), puts it into the model's folder, updates the
+ * manifest, and prints a summary. A folder whose files do not match its manifest is not changed.
+ * Returns -1 with a message that names the folder, or the file and line. */
+int command_align_head(struct options *options, int *status, struct error *err);
 
-/* They are found relative to the program, so that an installation, a checkout and a container need
- * no option. */
-struct shipped {
-    char *directory;          /* contains all of them */
-    struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the
-                                 others by name */
-    char *downloaded;         /* the folder of downloaded models, which precede these
-                                 (shipped_find_downloaded); NULL:         not searched */
-    const char *usual; /* the model for requests that name neither a model nor languages: en-fr;
-                          NULL: it is missing */
-};
-
-/* Returns -1 with ERROR_FILE if there are none, and a message that names the searched folders; or
- * with ERROR_MEMORY. The struct is then zeroed. */
-int shipped_find(struct shipped *shipped, struct error *err);
-/* Finds those of the program at this path in the same way. */
-int shipped_find_beside(const char *program, struct shipped *shipped, struct error *err);
-/* Finds them and the folder of downloaded models, which may be missing. Returns -1 if neither has
- * models. */
-int shipped_find_downloaded(struct shipped *shipped, struct error *err);
-void shipped_done(struct shipped *shipped);
-
-/* ---- models by name ---- */
-
-/* Replaces names in options->models by folders. A name that is neither a model folder nor a path is
- * a model's name, or languages such as "en-fr"; it is looked up in options->directory, or else
- * among the models that were downloaded and those that came with alignd. If options->from and
- * options->to are set, the models must translate from one to the other. If no models are given, the
- * nearest model that does is chosen in the same way as by the daemon, and options->variant is set
- * if it writes several languages. Returns -1 with ERROR_INPUT and a message that lists the models;
- * or with ERROR_FILE or ERROR_MEMORY. */
-int shipped_find_named(struct options *options, struct error *err);
-
-/* ---- the greeting ---- */
+/* ---- the greeting (greeting.c) ---- */
 
 /* The facts that alignd prints on a terminal once it serves: the addresses, the models, and a first
  * command. */
@@ -144,6 +87,6 @@ struct greeting {
 };
 
 /* Returns the lines, separated by line feeds; the caller frees them. NULL: out of memory. */
-char *shipped_greeting(const struct greeting *greeting);
+char *greeting_write(const struct greeting *greeting);
 
 #endif

@@ -7,13 +7,13 @@
 #include "server/base/log.h"
 #include "server/base/print.h"
 #include "server/commands.h"
-#include "server/decode/admission.h"
-#include "server/decode/worker.h"
 #include "server/endpoints/routes.h"
+#include "server/engine/engine.h"
+#include "server/engine/shipped.h"
 #include "server/get/get.h"
 #include "server/http/http.h"
 #include "server/models/folders.h"
-#include "server/options.h"
+#include "server/options/options.h"
 #include <assert.h>
 #include <errno.h>
 #include <malloc.h>
@@ -27,13 +27,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum {
-    EXIT_USAGE = 2,
-    LAST_REPLIES_MS = 5000,
-    LARGE_BYTES = 1024 * 1024,
-    KEPT_FILES = 1024,
-    KEPT_SENT_S = 60
-};
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 1024 * 1024 };
 
 /* ---- signals ---- */
 
@@ -82,7 +76,8 @@ struct daemon {
     const struct options *options;
     const char *directory; /* folder of the models; NULL: each model was named */
     bool gets;             /* downloaded models are served */
-    struct service *service;
+    struct engine *engine;
+    struct service *service; /* the engine's */
 };
 
 /* Logs the result of a reload. After a failure the old content stays in use. */
@@ -136,7 +131,7 @@ static size_t left_ms(int64_t until_us) {
 }
 
 /* Finishes accepted requests within the grace time. Returns whether all of them finished. */
-static bool drain(const struct daemon *daemon, struct http *http, struct workers *workers) {
+static bool drain(const struct daemon *daemon, struct http *http) {
     struct service *service = daemon->service;
     atomic_store(&service->state, SERVICE_DRAINING);
     sd_notify(0, "STOPPING=1");
@@ -145,12 +140,7 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     fetcher_stop(service->fetcher);
     bool clean = catalog_wait(service->catalog, left_ms(until_us));
     clean &= http_wait_chores(http, CHORE_PREPARATION, left_ms(until_us));
-    scheduler_close(service->scheduler);
-    clean &= workers_wait(workers, left_ms(until_us));
-    if (!clean)
-        workers_abandon(workers);
-    workers_free(workers);
-    catalog_close(service->catalog);
+    clean &= engine_stop(daemon->engine, left_ms(until_us));
     clean &= http_wait_chores(http, CHORE_RENDERING, left_ms(until_us));
     /* now every connection is resumed; the replies must still be sent */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
@@ -216,7 +206,7 @@ static void tell_ready(const struct daemon *daemon, const char *address) {
                                           .model_count = models->count};
         for (size_t i = 0; names && i < models->count; i++)
             names[i] = models->all[i]->info.name;
-        char *text = names ? shipped_greeting(&greeting) : NULL;
+        char *text = names ? greeting_write(&greeting) : NULL;
         for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
             log_message(line);
         free(text);
@@ -225,20 +215,13 @@ static void tell_ready(const struct daemon *daemon, const char *address) {
     model_set_release(models);
 }
 
-/* Loads the models and starts the workers. Returns NULL with the error of either. */
-static struct workers *start_decoding(const struct daemon *daemon, struct error *err) {
-    const struct options *options = daemon->options;
-    const struct service *service = daemon->service;
-    const struct worker_options decoding = {
-        .workers = options->workers,
-        .rows = options->rows,
-        .bytes = options->decode_memory,
-        .shared = true,
-        .step_us = (int64_t)options->step_ms * 1000,
-        .scheduler = service->scheduler,
-        .metrics = service->metrics,
-    };
-    return catalog_open(service->catalog, err) == 0 ? workers_start(&decoding, err) : NULL;
+/* One thread serves the short requests of four workers and more. With two, a connection is accepted
+ * while another is read. */
+static size_t http_threads(const struct options *options) {
+    size_t quarter = options->workers / 4;
+    if (options->http_threads > 0)
+        return options->http_threads;
+    return quarter > 2 ? quarter : 2;
 }
 
 /* /health answers while the models are still loading. */
@@ -257,7 +240,8 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         .listeners = {.listen = &options->listen,
                       .admin_listen = &options->admin_listen,
                       .standard = OPTIONS_LISTEN,
-                      .socket_mode = options->socket_mode},
+                      .socket_mode = options->socket_mode,
+                      .threads = http_threads(options)},
         .tls_cert = options->tls_cert,
         .tls_key = options->tls_key,
     };
@@ -265,9 +249,8 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     if (!http)
         return -1;
     const char *address = tell_addresses(daemon, http);
-    struct workers *workers = start_decoding(daemon, err);
-    if (workers) {
-        atomic_store(&service->state, SERVICE_READY);
+    int result = engine_start(daemon->engine, err);
+    if (result == 0) {
         tell_memory(daemon, http);
         tell_ready(daemon, address);
         sd_notify(0, "READY=1");
@@ -280,113 +263,59 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
         }
         log_event(LOG_INFO, "draining",
                   log_text("signal", number == SIGTERM ? "SIGTERM" : "SIGINT"));
-        *clean = drain(daemon, http, workers);
+        *clean = drain(daemon, http);
     }
     http_stop(http);
-    return workers ? 0 : -1;
+    return result;
 }
 
 /* Answers an agent's messages until stdin ends. */
 static int serve_stdio(const struct daemon *daemon, bool *clean, struct error *err) {
-    struct service *service = daemon->service;
-    struct workers *workers = start_decoding(daemon, err);
-    if (!workers)
+    struct engine *engine = daemon->engine;
+    if (engine_start(engine, err) != 0)
         return -1;
-    atomic_store(&service->state, SERVICE_READY);
-    int result = command_serve_stdio(service, stdin, stdout, err);
-    fetcher_stop(service->fetcher);
-    scheduler_close(service->scheduler);
-    *clean = workers_wait(workers, LAST_REPLIES_MS);
-    workers_free(workers);
-    catalog_close(service->catalog);
+    int result = command_serve_stdio(engine, stdin, stdout, err);
+    fetcher_stop(daemon->service->fetcher);
+    *clean = engine_stop(engine, LAST_REPLIES_MS);
     return result;
-}
-
-static struct service_options service_options(const struct options *options) {
-    return (struct service_options){.workers = options->workers,
-                                    .rows = options->rows,
-                                    .queue = options->queue,
-                                    .max_body_bytes = options->max_body_bytes,
-                                    .body_memory = options->body_memory,
-                                    .max_text_chars = options->max_text_chars,
-                                    .decode_memory = options->decode_memory,
-                                    .request_memory = options->request_memory,
-                                    .max_reply_bytes = options->max_reply_bytes,
-                                    .reply_memory = options->reply_memory,
-                                    .verbatim = options->verbatim,
-                                    .model_memory = options->model_memory,
-                                    .max_steps = options->search.max_steps,
-                                    .deadline_ms = options->deadline_ms,
-                                    .document_ms = options->document_ms,
-                                    .document_bytes = options->document_bytes,
-                                    .document_sentences = options->document_sentences,
-                                    .heartbeat_ms = options->heartbeat_ms,
-                                    .rate = options->rate,
-                                    .burst = options->burst,
-                                    .client_header = options->client_header,
-                                    .pivot = options->pivot,
-                                    .default_model = options->default_model,
-                                    .cors = &options->cors,
-                                    .hosts = &options->hosts};
 }
 
 /* shipped: the models to serve if the options name none. */
 static int serve(const struct options *options, const struct shipped *shipped, bool *clean,
                  struct error *err) {
     const char *labels[ROUTES_MOST_LABELS];
-    struct service service = {.options = service_options(options)};
+    bool gets = shipped->downloaded != NULL;
+    struct engine_plan plan = {.options = options,
+                               .folders = shipped->directory ? &shipped->folders : &options->models,
+                               .directory = gets ? shipped->downloaded : options->directory,
+                               .downloads = gets,
+                               .labels = labels,
+                               .label_count = routes_labels(labels)};
+    struct engine engine;
+    struct service *service = &engine.service;
     const struct daemon daemon = {.options = options,
                                   .directory =
                                       shipped->directory ? shipped->directory : options->directory,
-                                  .gets = shipped->downloaded != NULL,
-                                  .service = &service};
-    struct catalog_options models = {
-        .folders = shipped->directory ? &shipped->folders : &options->models,
-        .directory = shipped->downloaded ? shipped->downloaded : options->directory,
-        .downloads = shipped->downloaded != NULL,
-        .usual = options->default_model,
-        .loading = {.compute = options->compute,
-                    .shortlist = options->shortlist,
-                    .half_past = options->half_past,
-                    .workers = options->workers,
-                    .rows = admission_all_rows(options->rows),
-                    .state_bytes = worker_state_bytes()},
-        .most_bytes = options->model_memory,
-        .most_waiting = options->queue,
-        .idle_us = (int64_t)options->idle_unload_s * 1000000};
-    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000,
-                                           KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
-                                           options->keep_files_bytes};
-    int result = -1;
+                                  .gets = gets,
+                                  .engine = &engine,
+                                  .service = service};
     char place[MODEL_PATH_BYTES];
-    bool downloads = !options->offline && installed_place(models.directory, true, place,
-                                                          options->fetch ? err : NULL) == 0;
+    bool downloads = !options->offline &&
+                     installed_place(plan.directory, true, place, options->fetch ? err : NULL) == 0;
     if (options->fetch && (!downloads || installed_make(place, err) != 0))
         return -1;
-    if (downloads && models.directory) /* the same path, without a slash at the end */
-        models.directory = place;
+    if (downloads && plan.directory) /* the same path, without a slash at the end */
+        plan.directory = place;
     /* download_begin is called before any thread starts; the end of the process undoes it */
-    if ((downloads && download_begin(err) != 0) || log_start(err) != 0 ||
-        (options->api_keys && !(service.keys = keys_open(options->api_keys, err))))
+    if ((downloads && download_begin(err) != 0) || log_start(err) != 0)
         return -1;
-    service.glossaries =
-        glossaries_open(&(struct glossaries_options){&options->glossary, options->glossaries}, err);
-    if (!service.glossaries) {
-        keys_free(service.keys);
-        return -1;
-    }
     /* Freeing models returns their memory to the system. Keys and values of a sentence, which are
      * smaller, are used again: new pages would be cleared for each. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     value_init();
-    service.metrics = metrics_create(labels, routes_labels(labels), err);
-    service.scheduler =
-        scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
-    service.limiter = limiter_create();
-    service.files = kept_files_create(&kept);
-    service.catalog = catalog_create(&models, service.metrics);
-    if (downloads)
-        service.fetcher = fetcher_create(&(struct fetcher_options){
+    int result = engine_make(&engine, &plan, err);
+    if (result == 0 && downloads)
+        service->fetcher = fetcher_create(&(struct fetcher_options){
             .into = place,
             .sources = options->fetch,
             .pairs = options->fetch_pairs,
@@ -396,25 +325,15 @@ static int serve(const struct options *options, const struct shipped *shipped, b
             .records = options->records,
             .retries = options->retries,
             .stall_s = options->stall_s,
-            .metrics = service.metrics,
-            .catalog = service.catalog});
-    service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
-    bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.files &&
-        service.catalog && cached && (service.fetcher || !downloads))
+            .metrics = service->metrics,
+            .catalog = service->catalog});
+    if (result == 0 && downloads && !service->fetcher)
+        result = error_memory(err);
+    if (result == 0)
         result = options->command == COMMAND_MCP ? serve_stdio(&daemon, clean, err)
                                                  : serve_until_stopped(&daemon, clean, err);
-    else
-        error_memory(err);
-    fetcher_free(service.fetcher);
-    catalog_free(service.catalog);
-    cache_free(service.cache);
-    limiter_free(service.limiter);
-    kept_files_free(service.files);
-    scheduler_free(service.scheduler);
-    metrics_free(service.metrics);
-    glossaries_free(service.glossaries);
-    keys_free(service.keys);
+    fetcher_free(service->fetcher);
+    engine_free(&engine);
     return result;
 }
 
@@ -445,21 +364,13 @@ static int health_command(struct options *options, int *status, struct error *er
  * requests that name neither a model nor languages. */
 static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
     struct installed_list found = {NULL, 0};
-    const char *usual;
-    if (shipped_find_downloaded(shipped, err) != 0 ||
+    if (shipped_find_downloaded(NULL, shipped, err) != 0 ||
         (shipped->downloaded && installed_list(shipped->downloaded, &found, err) != 0))
         return -1;
     if (found.count > 0)
         log_event(LOG_INFO, "downloaded_models_found", log_text("directory", shipped->downloaded),
                   log_count("models", found.count));
-    usual = shipped->usual;
-    for (size_t i = 0; usual && i < found.count;
-         i++) { /* a downloaded model replaces the shipped one for its languages */
-        char pair[sizeof found.models->source + sizeof found.models->target];
-        snprintf(pair, sizeof pair, "%s-%s", found.models[i].source, found.models[i].target);
-        if (strcmp(pair, shipped->usual) == 0)
-            usual = found.models[i].name;
-    }
+    const char *usual = shipped_usual(shipped, &found);
     int result = 0;
     if (!options->default_model && usual && !(options->default_model = strdup(usual)))
         result = error_memory(err);
@@ -509,12 +420,19 @@ static const struct {
     enum command command;
     int (*run)(struct options *options, int *status, struct error *err);
 } commands[] = {
-    {COMMAND_SERVE, serve_command},       {COMMAND_MCP, serve_command},
-    {COMMAND_TRANSLATE, command_offline}, {COMMAND_ATTENTION, command_offline},
-    {COMMAND_KEY, key_command},           {COMMAND_HEALTH, health_command},
-    {COMMAND_PACK, command_pack},         {COMMAND_SHORTLIST, command_shortlist},
-    {COMMAND_IMPORT, command_import},     {COMMAND_GET, command_get},
-    {COMMAND_MODELS, command_models},     {COMMAND_REMOVE, command_remove},
+    {COMMAND_SERVE, serve_command},
+    {COMMAND_MCP, serve_command},
+    {COMMAND_TRANSLATE, command_offline},
+    {COMMAND_ATTENTION, command_offline},
+    {COMMAND_KEY, key_command},
+    {COMMAND_HEALTH, health_command},
+    {COMMAND_PACK, command_pack},
+    {COMMAND_SHORTLIST, command_shortlist},
+    {COMMAND_ALIGN_HEAD, command_align_head},
+    {COMMAND_IMPORT, command_import},
+    {COMMAND_GET, command_get},
+    {COMMAND_MODELS, command_models},
+    {COMMAND_REMOVE, command_remove},
 };
 
 static int print(const char *text) {

@@ -1,11 +1,14 @@
 /* This file hides the output of the commands for model folders, how they end when interrupted, and
  * the order in which the files of a folder change. */
+#include "model/base/file.h"
 #include "model/base/utf8.h"
+#include "model/head.h"
 #include "model/import/import.h"
 #include "model/translator.h"
 #include "server/base/clock.h"
 #include "server/base/print.h"
 #include "server/commands.h"
+#include "server/engine/shipped.h"
 #include "server/get/get.h"
 #include "server/models/folders.h"
 #include <errno.h>
@@ -253,7 +256,15 @@ static int get_all(const struct options *options, const char *into, int *status,
     enum get_status first = GET_DONE;
     for (size_t i = 0; i < options->paths.count && first != GET_STOPPED; i++) {
         struct error inner = {0};
-        enum get_status got = get_one(options, into, options->paths.names[i], NULL, &inner);
+        struct get_choice choice = {.asked = ""};
+        struct view view = {.terminal = false};
+        const struct get_options with = get_options_of(options, into, &view);
+        const char *asked = options->paths.names[i];
+        enum get_status got = options->best ? get_best(&with, asked, &choice, &inner) : GET_DONE;
+        if (options->best && got == GET_DONE)
+            print_line(stdout, "%s", choice.why);
+        if (got == GET_DONE)
+            got = get_one(options, into, options->best ? choice.asked : asked, NULL, &inner);
         keep_first(&first, got, err, &inner, i + 1 == options->paths.count);
     }
     *status = get_exit_status(first);
@@ -439,7 +450,7 @@ int command_import(struct options *options, int *status, struct error *err) {
 /* A line longer than PART_BYTES is counted in several parts. */
 enum { PART_BYTES = 64 * 1024 };
 
-struct text {
+struct counted_file {
     const char *name;
     int file;
     size_t filled, line; /* line: the number of the line that is being read */
@@ -448,7 +459,7 @@ struct text {
 
 /* Returns how many of the bytes can be counted: whole lines; for a line that does not fit, whole
  * words or, without a blank, whole characters. last: no more bytes follow. */
-static size_t whole_of(const struct text *text, bool last) {
+static size_t whole_of(const struct counted_file *text, bool last) {
     const char *line = memrchr(text->bytes, '\n', text->filled), *blank;
     if (last)
         return text->filled;
@@ -466,7 +477,7 @@ static size_t whole_of(const struct text *text, bool last) {
 }
 
 /* Counts the text of an open file to its end, line by line. */
-static int count_text(struct pieces *pieces, struct text *text, struct error *err) {
+static int count_text(struct pieces *pieces, struct counted_file *text, struct error *err) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bool begins = true;
     for (ssize_t got = 1; got > 0;) {
@@ -506,7 +517,7 @@ static int count_text(struct pieces *pieces, struct text *text, struct error *er
 
 /* Counts the text of a file. path NULL: stdin. */
 static int count_file(struct pieces *pieces, const char *path, struct error *err) {
-    struct text *text = calloc(1, sizeof *text);
+    struct counted_file *text = calloc(1, sizeof *text);
     if (!text)
         return error_memory(err);
     text->name = path ? path : "standard input";
@@ -593,5 +604,134 @@ int command_shortlist(struct options *options, int *status, struct error *err) {
         result = check_written(err);
     }
     pieces_free(pieces);
+    return result;
+}
+
+/* ---- alignd align-head ---- */
+
+/* The lines of a file. */
+struct line_file {
+    char *text;          /* owned */
+    struct bytes *lines; /* [count] without their ends; owned */
+    size_t count;
+};
+
+static void line_file_done(struct line_file *file) {
+    free(file->text);
+    free(file->lines);
+}
+
+static int read_lines(const char *path, struct line_file *file, struct error *err) {
+    enum { MOST_BYTES = 256 * 1024 * 1024, MOST_LINES = 2000000 };
+    size_t length, room = 1;
+    if (file_read(path, MOST_BYTES, &file->text, &length, err) != 0)
+        return -1;
+    for (size_t i = 0; i < length; i++)
+        room += file->text[i] == '\n';
+    if (room - 1 > MOST_LINES)
+        return error_set(err, ERROR_INPUT, "%.150s has more than %d lines", path, (int)MOST_LINES);
+    if (!(file->lines = calloc(room, sizeof *file->lines)))
+        return error_memory(err);
+    for (char *at = file->text, *end = at + length, *next; at < end; at = next) {
+        char *feed = memchr(at, '\n', (size_t)(end - at));
+        next = feed ? feed + 1 : end;
+        size_t bytes = (size_t)((feed ? feed : end) - at);
+        bytes -= bytes > 0 && at[bytes - 1] == '\r';
+        if (!utf8_valid(at, bytes))
+            return error_set(err, ERROR_INPUT, "%.150s, line %zu: is not UTF-8", path,
+                             file->count + 1);
+        file->lines[file->count++] = (struct bytes){at, bytes};
+    }
+    return 0;
+}
+
+/* Says what is being done: on a terminal in one line, otherwise in a line when it is done. */
+static void show_head(void *owner, enum head_stage stage, size_t done, size_t of) {
+    static const char *const says[] = {[HEAD_READS] = "sentence pairs read",
+                                       [HEAD_ALIGNS] = "pairs with links between their words",
+                                       [HEAD_DECODES] = "pairs decoded",
+                                       [HEAD_FITS] = "pairs learned from"};
+    struct view *view = owner;
+    if (view->terminal) {
+        print_over(stderr, "%s: %zu of %zu", says[stage], done, of);
+        view->drawn = true;
+    } else if (done == of) {
+        print_line(stderr, "%s: %zu", says[stage], of);
+    }
+}
+
+/* Trains a head for the model of the folder. */
+static int train_head(const struct options *options, const char *folder,
+                      const struct head_pairs *pairs, struct head *head, struct error *err) {
+    const struct translator_options choices = {.compute = options->compute};
+    struct view view = {.terminal = isatty(STDERR_FILENO)};
+    struct head_options how = {.size = options->head_size,
+                               .epochs = options->head_epochs,
+                               .most_bytes = options->head_memory,
+                               .seed = 1,
+                               .report = show_head,
+                               .owner = &view};
+    struct translator *translator = translator_open(folder, &choices, err);
+    if (!translator)
+        return -1;
+    const struct translator_info info = translator_info(translator);
+    how.from =
+        info.languages && options->from ? translator_language(&info, options->from) : options->from;
+    how.to = info.languages && options->to ? translator_language(&info, options->to) : options->to;
+    int result = head_train(translator, pairs, &how, head, err);
+    clear(&view);
+    translator_free(translator);
+    return result;
+}
+
+/* Puts the head into the folder, whose files must be those that its manifest lists. */
+static int put_head(const char *folder, const struct head *head, struct error *err) {
+    static const char *const changed[] = {"config.json", "model.safetensors"};
+    int lock = lock_folder(folder, err);
+    if (lock < 0)
+        return -1;
+    const struct import_head made = {head->size,  head->query_in, head->key_in,
+                                     head->query, head->bias,     head->key};
+    int result = import_put_head(folder, &made, err);
+    if (result == 0)
+        result = manifest_update(folder, changed, sizeof changed / sizeof *changed, err);
+    close(lock);
+    return result;
+}
+
+int command_align_head(struct options *options, int *status, struct error *err) {
+    struct line_file text = {0}, translation = {0};
+    struct head head = {0};
+    struct error inner = {0};
+    struct head_pair *pairs = NULL;
+    (void)status;
+    if (shipped_find_named(options, err) != 0)
+        return -1;
+    const char *folder = options->models.names[0];
+    int result = read_lines(options->file, &text, err);
+    if (result == 0)
+        result = read_lines(options->target, &translation, err);
+    if (result == 0 && text.count != translation.count)
+        result = error_set(err, ERROR_INPUT, "%.150s has %zu lines, and %.150s has %zu",
+                           options->file, text.count, options->target, translation.count);
+    if (result == 0 && !(pairs = calloc(text.count + 1, sizeof *pairs)))
+        result = error_memory(err);
+    for (size_t i = 0; result == 0 && i < text.count; i++)
+        pairs[i] = (struct head_pair){text.lines[i], translation.lines[i]};
+    if (result == 0 &&
+        (train_head(options, folder, &(struct head_pairs){pairs, text.count}, &head, &inner) != 0 ||
+         put_head(folder, &head, &inner) != 0))
+        result = error_set(err, inner.code, "%s: %s", folder, inner.message);
+    if (result == 0) {
+        print_line(stdout,
+                   "%s: an alignment head of %zu parameters, from %zu of %zu pairs; loss %.3f",
+                   folder, head.size * (head.query_in + 1 + head.key_in), head.used, text.count,
+                   head.loss);
+        result = check_written(err);
+    }
+    head_done(&head);
+    free(pairs);
+    line_file_done(&text);
+    line_file_done(&translation);
     return result;
 }

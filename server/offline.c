@@ -1,11 +1,12 @@
 /* This file hides how a batch run keeps the workers busy. Lines go through a ring: the main thread
  * reads and prepares them, the workers decode, and a writer prints in order. A line's place in the
  * ring is reused once the line is written, so memory is bounded for any length of the input. A
- * document is one request. The output file gets its new content as a whole, at the end. */
+ * document is one request. */
 #include "model/base/task.h"
 #include "model/base/utf8.h"
 #include "server/api/pairs.h"
 #include "server/base/clock.h"
+#include "server/base/outfile.h"
 #include "server/base/print.h"
 #include "server/commands.h"
 #include "server/decode/admission.h"
@@ -14,13 +15,11 @@
 #include "server/decode/outcome.h"
 #include "server/decode/parameters.h"
 #include "server/decode/worker.h"
-#include "server/documents/document.h"
+#include "server/documents/review.h"
+#include "server/engine/shipped.h"
 #include "server/models/catalog.h"
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -83,7 +82,10 @@ static void submit(struct offline *run, struct request *request) {
  * the source. */
 struct direction {
     struct request request;
-    struct text text; /* source and target are the line's buffers */
+    struct text text;     /* source and target are the line's buffers */
+    struct markup markup; /* of a line with marks: its segments are the texts of the request */
+    bool marked;
+    char language[VARIANT_CODE_BYTES]; /* what a marked line is translated into */
     struct batch_line *line;
 };
 
@@ -163,6 +165,57 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
                : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
+/* Makes the segments of markup the texts of a request. */
+static int take_segments(struct request *request, const struct markup *markup, struct error *err) {
+    request->texts = arena_zalloc(&request->arena, markup->count, sizeof *request->texts);
+    if (!request->texts)
+        return error_memory(err);
+    for (size_t i = 0; i < markup->count; i++) {
+        const struct markup_segment *segment = &markup->segments[i];
+        request->texts[i] = (struct text){.source = segment->text,
+                                          .source_length = segment->length,
+                                          .placed = markup_is_placed(markup, segment)};
+    }
+    request->text_count = markup->count;
+    request->wanted.aligns = true;
+    return 0;
+}
+
+/* Translates the texts of a request that are such segments. NULL: memory runs out. */
+static struct markup_translation *translate_segments(struct request *request) {
+    struct markup_translation *translations =
+        arena_zalloc(&request->arena, request->text_count, sizeof *translations);
+    for (size_t i = 0; translations && i < request->text_count; i++) {
+        if (document_translate(&request->texts[i], &request->arena, &translations[i]) != 0)
+            return NULL;
+    }
+    return translations;
+}
+
+/* Asks for a line's translation. Marks in it are kept, as in a text of /translate, unless it shall
+ * be translated as it is. */
+static int ask_line(struct direction *direction, const struct stream *stream, struct error *err) {
+    struct request *request = &direction->request;
+    const struct text *text = &direction->text;
+    ask_translation(stream->run, request);
+    request->parameters.split = stream->run->options->split_sentences;
+    if (request->parameters.verbatim ||
+        !document_text_may_be_marked(text->source, text->source_length))
+        return 0;
+    const struct translator_info *info = &request->loaded->info;
+    const char *variant = request->parameters.variant;
+    struct markup *markup = &direction->markup;
+    if (document_read_text((struct bytes){text->source, text->source_length}, false,
+                           &request->arena, markup, &direction->marked, err) != 0)
+        return -1;
+    if (!direction->marked)
+        return 0;
+    variant_code(variant ? variant : info->target, direction->language);
+    markup->language = direction->language;
+    markup->from = info->source;
+    return take_segments(request, markup, err);
+}
+
 /* Prepares the requests of a line that has been read. A line that is too long for the model is
  * wrapped instead of refused, unless it has a target or, in a model that copies, a part that cannot
  * be split. */
@@ -194,9 +247,8 @@ static int prepare_line(struct batch_line *line, struct error *err) {
             request->wanted.aligns = request->keeps = true;
             request->parameters.search =
                 (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
-        } else {
-            ask_translation(stream->run, request);
-            request->parameters.split = options->split_sentences;
+        } else if (ask_line(direction, stream, err) != 0) {
+            return -1;
         }
 
         enum request_input input;
@@ -297,6 +349,28 @@ static bool must_wait(const struct stream *stream) {
     return stream->lines[stream->written % stream->window].pending > 0;
 }
 
+/* Prints a line's translation. */
+static int print_translation(struct direction *direction, FILE *out, struct error *err) {
+    struct request *request = &direction->request;
+    if (direction->marked) {
+        struct markup_translation *translations = translate_segments(request);
+        struct bytes source = {direction->text.source, direction->text.source_length};
+        size_t length;
+        char *text = translations ? document_write_text(source, &direction->markup, translations,
+                                                        &request->arena, &length, err)
+                                  : NULL;
+        if (!text)
+            return translations ? -1 : error_memory(err);
+        fwrite(text, 1, length, out);
+        return 0;
+    }
+    struct rendered rendered;
+    if (outcome_text(&direction->text, &request->arena, &rendered, err) != 0)
+        return -1;
+    fwrite(rendered.text, 1, rendered.length, out);
+    return 0;
+}
+
 /* Prints the answer to a line, unless one of its sentences failed, and counts it. A line with a
  * blank side has no links. */
 static int write_line(struct stream *stream, struct batch_line *line, struct error *err) {
@@ -320,12 +394,9 @@ static int write_line(struct stream *stream, struct batch_line *line, struct err
     }
     if (links && links_print(stream->links, linked, count, stream->out, err) != 0)
         return -1;
-    if (count > 0 && stream->run->options->command != COMMAND_ATTENTION) {
-        struct rendered rendered;
-        if (outcome_text(&directions[0].text, &directions[0].request.arena, &rendered, err) != 0)
-            return -1;
-        fwrite(rendered.text, 1, rendered.length, stream->out);
-    }
+    if (count > 0 && stream->run->options->command != COMMAND_ATTENTION &&
+        print_translation(&directions[0], stream->out, err) != 0)
+        return -1;
     putc('\n', stream->out);
     if (ferror(stream->out))
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
@@ -468,12 +539,17 @@ static int run_lines(struct offline *run, struct error *err) {
 
 /* ---- a document ---- */
 
-struct work {
+/* A file in memory. */
+struct content {
+    char *bytes; /* malloc'ed, [length] */
+    size_t length, room;
+};
+
+struct document_work {
     const struct options *options;
     const char *name;         /* the file's name, for messages */
     struct document document; /* known after the bytes are read */
-    char *bytes;              /* malloc'ed, [length] */
-    size_t length, room;
+    struct content file;
     char language[VARIANT_CODE_BYTES];
     struct key_globs *keys; /* NULL: none */
     struct document_notes notes;
@@ -482,7 +558,7 @@ struct work {
     sem_t done;
 };
 
-static int find_format(struct work *work, struct error *err) {
+static int find_format(struct document_work *work, struct error *err) {
     const struct options *options = work->options;
     const struct name_list *keys = &options->keys;
     work->document.format =
@@ -501,57 +577,71 @@ static int find_format(struct work *work, struct error *err) {
                                "must be one of %s",
                                all);
     }
-    if (options->bilingual && strcmp(options->bilingual, "below") != 0)
-        return error_set(err, ERROR_INPUT, "--bilingual must be below, got \"%.60s\"",
-                         options->bilingual);
-    if (options->bilingual && !work->document.format->bilingual)
-        return error_set(err, ERROR_INPUT, "--bilingual is not possible in %s files",
+    struct error inner = {0};
+    if (document_bilingual(work->document.format, options->bilingual, &work->document.bilingual,
+                           &inner) != 0)
+        return error_set(err, ERROR_INPUT, "--bilingual %s", inner.message);
+    if ((options->columns || options->header) &&
+        !document_takes(work->document.format->options, "columns"))
+        return error_set(err, ERROR_INPUT, "--columns and --header are not possible in %s files",
                          work->document.format->name);
     if (keys->count == 0)
         return 0;
-    if (strcmp(work->document.format->name, "json") != 0)
-        return error_set(err, ERROR_INPUT,
-                         "--keys selects values of JSON files only, and this file is %s",
+    if (!document_takes(work->document.format->options, "keys"))
+        return error_set(err, ERROR_INPUT, "--keys is not possible in %s files",
                          work->document.format->name);
-    struct error inner = {0};
     work->keys = key_globs_parse((const char *const *)keys->names, keys->count,
                                  &work->request.arena, &inner);
     return work->keys ? 0 : error_set(err, inner.code, "--keys: %s", inner.message);
 }
 
-static int read_document(struct work *work, struct error *err) {
-    FILE *in = work->options->file ? fopen(work->options->file, "re") : stdin;
-    int result =
-        in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", work->name, strerror(errno));
+/* Reads a file, or the input if its name is NULL. */
+static int read_file(const char *file, struct content *out, struct error *err) {
+    const char *name = file ? file : "the input";
+    FILE *in = file ? fopen(file, "re") : stdin;
+    int result = in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", name, strerror(errno));
     while (result == 0 && !feof(in) && !ferror(in)) {
-        if (work->room - work->length < READ_BYTES) {
-            size_t room = 2 * work->room + READ_BYTES;
-            char *longer = work->length < MARKUP_MAX_BYTES ? realloc(work->bytes, room) : NULL;
+        if (out->room - out->length < READ_BYTES) {
+            size_t room = 2 * out->room + READ_BYTES;
+            char *longer = out->length < MARKUP_MAX_BYTES ? realloc(out->bytes, room) : NULL;
             if (!longer) {
-                result = work->length < MARKUP_MAX_BYTES
+                result = out->length < MARKUP_MAX_BYTES
                              ? error_memory(err)
-                             : error_set(err, ERROR_LENGTH, "the document is too long");
+                             : error_set(err, ERROR_LENGTH, "%s is too long", name);
                 break;
             }
-            work->bytes = longer;
-            work->room = room;
+            out->bytes = longer;
+            out->room = room;
         }
-        work->length += fread(work->bytes + work->length, 1, READ_BYTES, in);
+        out->length += fread(out->bytes + out->length, 1, READ_BYTES, in);
     }
     if (result == 0 && ferror(in))
-        result = error_set(err, ERROR_FILE, "cannot read %s: %s", work->name, strerror(errno));
+        result = error_set(err, ERROR_FILE, "cannot read %s: %s", name, strerror(errno));
     if (in && in != stdin)
         fclose(in);
     return result;
 }
 
 static void document_finish(struct request *request) {
-    struct work *work = request->owner;
+    struct document_work *work = request->owner;
     sem_post(&work->done);
 }
 
+/* Sets what is known of the document, once its bytes are read. */
+static void set_document(struct document_work *work, const char *language) {
+    work->document = (struct document){.format = work->document.format,
+                                       .source = work->file.bytes,
+                                       .length = work->file.length,
+                                       .language = language,
+                                       .bilingual = work->document.bilingual,
+                                       .keys = work->keys,
+                                       .columns = work->options->columns,
+                                       .header = work->options->header,
+                                       .notes = &work->notes};
+}
+
 /* Translates the document that has been read: its parts are the texts of one request. */
-static int decode_document(struct work *work, struct offline *run, struct error *err) {
+static int decode_document(struct document_work *work, struct offline *run, struct error *err) {
     struct request *request = &work->request;
     struct loaded_model *model = run->models[0];
     const struct translator_info *info = &model->info;
@@ -559,13 +649,7 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     enum request_input input;
     struct error inner = {0};
     variant_code(variant ? variant : info->target, work->language);
-    work->document = (struct document){.format = work->document.format,
-                                       .source = work->bytes,
-                                       .length = work->length,
-                                       .language = work->language,
-                                       .bilingual = work->options->bilingual != NULL,
-                                       .keys = work->keys,
-                                       .notes = &work->notes};
+    set_document(work, work->language);
     if (document_decode(&work->document, NULL, info->source, &request->arena, &inner) != 0 ||
         document_read(&work->document, &request->arena, &work->markup, &inner) != 0)
         return error_set(err, inner.code, "%s: %s", work->name, inner.message);
@@ -576,18 +660,10 @@ static int decode_document(struct work *work, struct offline *run, struct error 
     request->parameters.variant = variant;
     request->parameters.language = pair_source_variant(info, work->options->from);
     ask_translation(run, request);
-    request->parameters.split = request->wanted.aligns = true;
+    request->parameters.split = true;
     request->queued.window = DOCUMENT_WINDOW;
-    request->texts = arena_zalloc(&request->arena, work->markup.count, sizeof *request->texts);
-    if (!request->texts)
-        return error_memory(err);
-    for (size_t i = 0; i < work->markup.count; i++) {
-        const struct markup_segment *segment = &work->markup.segments[i];
-        request->texts[i] = (struct text){.source = segment->text,
-                                          .source_length = segment->length,
-                                          .placed = markup_is_placed(&work->markup, segment)};
-    }
-    request->text_count = work->markup.count;
+    if (take_segments(request, &work->markup, err) != 0)
+        return -1;
     request->finish = document_finish;
     request->owner = work;
     if (job_list(request, &input, err) != 0)
@@ -602,20 +678,9 @@ static int decode_document(struct work *work, struct offline *run, struct error 
                : 0;
 }
 
-static int print_document(struct work *work, FILE *out, struct error *err) {
-    struct arena *arena = &work->request.arena;
-    struct markup_translation *translations =
-        arena_zalloc(arena, work->markup.count, sizeof *translations);
-    size_t length;
-    if (!translations)
-        return error_memory(err);
-    for (size_t i = 0; i < work->markup.count; i++) {
-        if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
-            return error_memory(err);
-    }
-    char *text = document_write(&work->document, &work->markup, translations, arena, &length, err);
-    if (!text)
-        return -1;
+/* Writes the document, and the notes on it to the log. */
+static int put_document(const struct document_work *work, const char *text, size_t length,
+                        FILE *out, struct error *err) {
     fwrite(text, 1, length, out);
     for (size_t i = 0; i < work->notes.count; i++) {
         const struct document_note *note = &work->notes.all[i];
@@ -629,19 +694,72 @@ static int print_document(struct work *work, FILE *out, struct error *err) {
                : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
+static int print_document(struct document_work *work, FILE *out, struct error *err) {
+    struct arena *arena = &work->request.arena;
+    struct markup_translation *translations = translate_segments(&work->request);
+    size_t length;
+    if (!translations)
+        return error_memory(err);
+    char *text =
+        work->options->review
+            ? review_write(&work->markup, translations, work->request.texts, arena, &length, err)
+            : document_write(&work->document, &work->markup, translations, arena, &length, err);
+    return text ? put_document(work, text, length, out, err) : -1;
+}
+
 static int run_document(struct offline *run, struct error *err) {
-    struct work work = {.options = run->options,
-                        .name = run->options->file ? run->options->file : "the input"};
+    struct document_work work = {.options = run->options,
+                                 .name = run->options->file ? run->options->file : "the input"};
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     work.notes.arena = &work.request.arena;
-    int result = find_format(&work, err) == 0 && read_document(&work, err) == 0 &&
+    int result = find_format(&work, err) == 0 &&
+                         read_file(run->options->file, &work.file, err) == 0 &&
                          decode_document(&work, run, err) == 0
                      ? print_document(&work, run->out, err)
                      : -1;
     request_done(&work.request);
-    free(work.bytes);
+    free(work.file.bytes);
     sem_destroy(&work.done);
+    return result;
+}
+
+/* Puts the targets of a review into their document. No model is needed. */
+static int merge_review(const struct options *options, FILE *out, struct error *err) {
+    struct document_work work = {.options = options,
+                                 .name = options->file ? options->file : "the input"};
+    struct content review = {0};
+    struct arena *arena = &work.request.arena;
+    struct error inner = {0};
+    request_init(&work.request);
+    work.notes.arena = arena;
+    int result = find_format(&work, err) == 0 && read_file(options->file, &work.file, err) == 0 &&
+                         read_file(options->merge, &review, err) == 0
+                     ? 0
+                     : -1;
+    const struct bytes bytes = {review.bytes, review.length};
+    const char *language = result == 0 ? review_language(bytes, arena, &inner) : NULL, *text = NULL;
+    struct markup_translation *translations = NULL;
+    size_t length = 0;
+    if (language) {
+        set_document(&work, language);
+        if (document_decode(&work.document, NULL, NULL, arena, &inner) == 0 &&
+            document_read(&work.document, arena, &work.markup, &inner) == 0)
+            translations = arena_zalloc(arena, work.markup.count + 1, sizeof *translations);
+        work.markup.language = language;
+    }
+    if (translations &&
+        review_read(bytes, &work.document, &work.markup, arena, translations, &inner) == 0)
+        text = document_write(&work.document, &work.markup, translations, arena, &length, &inner);
+    if (result == 0 && !text)
+        result = error_set(err, inner.code ? inner.code : ERROR_MEMORY, "%s: %s",
+                           translations ? options->merge : work.name,
+                           inner.code ? inner.message : "out of memory");
+    if (result == 0)
+        result = put_document(&work, text, length, out, err);
+    request_done(&work.request);
+    free(work.file.bytes);
+    free(review.bytes);
     return result;
 }
 
@@ -813,7 +931,8 @@ int command_offline(struct options *options, int *status, struct error *err) {
         !(run.scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX})))
         result = error_memory(err);
     if (result == 0)
-        result = run_with_models(&run, metrics, err);
+        result = options->merge ? merge_review(options, run.out, err)
+                                : run_with_models(&run, metrics, err);
     arena_done(&arena);
     if (run.target)
         fclose(run.target);
@@ -824,177 +943,4 @@ int command_offline(struct options *options, int *status, struct error *err) {
     if (result == 0 && closed == 0 && run.skipped > 0)
         *status = EXIT_SKIPPED;
     return result == 0 ? closed : result;
-}
-
-/* ---- a file that gets its new content as a whole ---- */
-
-enum { MOST_LINKS = 40, MOST_NAMES = 100, COPY_BYTES = 1 << 16, LINK_BYTES = 64 };
-
-/* Follows links to the regular file that path leads to, which need not exist. Returns false if it
- * leads to anything else, which can only be written in place. /dev/stdout and /dev/fd/3 lead to
- * links in /proc, which stand for descriptors instead of names. */
-static bool find_file(const char *path, char at[PATH_MAX]) {
-    char target[PATH_MAX], folder[PATH_MAX];
-    struct stat status, proc;
-    bool has_proc = stat("/proc/self/", &proc) == 0;
-    int length = snprintf(at, PATH_MAX, "%s", path);
-    if (length == 0 || length >= PATH_MAX || at[length - 1] == '/')
-        return false;
-    for (int links = 0; lstat(at, &status) == 0 && S_ISLNK(status.st_mode); links++) {
-        ssize_t bytes = readlink(at, target, sizeof target - 1);
-        if (links == MOST_LINKS || (has_proc && status.st_dev == proc.st_dev) || bytes < 0)
-            return false;
-        target[bytes] = '\0';
-        memcpy(folder, at, PATH_MAX);
-        length = *target == '/' ? snprintf(at, PATH_MAX, "%s", target)
-                                : snprintf(at, PATH_MAX, "%s/%s", dirname(folder), target);
-        if (length >= PATH_MAX)
-            return false;
-    }
-    return stat(at, &status) != 0 || S_ISREG(status.st_mode);
-}
-
-/* Tries names beside path until one is free, and links the nameless descriptor's file to it;
- * descriptor -1: creates a new file. Returns the descriptor, or -1 with errno. *name: malloc'ed;
- * NULL: no name. */
-static int take_name(const char *path, int descriptor, char **name) {
-    char link[LINK_BYTES];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    for (int i = 0; i < MOST_NAMES; i++) {
-        if (asprintf(name, "%s.%ld-%d.new", path, (long)getpid(), i) < 0) {
-            *name = NULL;
-            errno = ENOMEM;
-            return -1;
-        }
-        int result = descriptor < 0 ? open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
-                                    : linkat(AT_FDCWD, link, AT_FDCWD, *name, AT_SYMLINK_FOLLOW);
-        if (result >= 0)
-            return descriptor < 0 ? result : descriptor;
-        free(*name);
-        *name = NULL;
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
-
-/* Opens a file without a name, if it can get one later, or with a temporary name. there: the file
- * exists; if no other file can be created beside it, a temporary file elsewhere holds the new
- * content until it is copied. */
-static int open_new(struct outfile *output, bool there) {
-    char folder[PATH_MAX], link[LINK_BYTES];
-    snprintf(folder, sizeof folder, "%s", output->path);
-    int descriptor = open(dirname(folder), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    if (descriptor >= 0 && access(link, F_OK) == 0)
-        return descriptor;
-    if (descriptor >= 0)
-        close(descriptor);
-    descriptor = take_name(output->path, -1, &output->temporary);
-    if (descriptor >= 0 || !there || (errno != EACCES && errno != EROFS && errno != EPERM))
-        return descriptor;
-    const char *elsewhere = getenv("TMPDIR");
-    return open(elsewhere ? elsewhere : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-}
-
-int outfile_open(struct outfile *output, const char *name, struct error *err) {
-    char path[PATH_MAX];
-    bool whole = find_file(name, path);
-    struct outfile opened = {.name = name, .path = whole ? strdup(path) : NULL};
-    struct stat former;
-    int descriptor = -1;
-    if (whole && !opened.path)
-        return error_memory(err);
-    if (whole) {
-        bool there = stat(path, &former) == 0;
-        if (!there || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
-            descriptor = open_new(&opened, there);
-        if (descriptor >= 0 && there) { /* only root can change owners; for other users the owner is
-                                           the same or stays different */
-            if (fchown(descriptor, former.st_uid, former.st_gid) != 0 &&
-                fchown(descriptor, (uid_t)-1, former.st_gid) != 0)
-                errno = 0;
-            fchmod(descriptor, former.st_mode & 07777);
-        }
-    } else { /* a file that the shell has opened with >> keeps growing */
-        descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-    }
-    if (descriptor < 0)
-        error_set(err, ERROR_FILE, "cannot open %.150s: %s", name, strerror(errno));
-    else if ((opened.file = fdopen(descriptor, whole ? "w+" : "r+")) != NULL) {
-        *output = opened;
-        return 0;
-    } else {
-        error_memory(err);
-        close(descriptor);
-    }
-    if (opened.temporary)
-        unlink(opened.temporary);
-    free(opened.temporary);
-    free(opened.path);
-    return -1;
-}
-
-/* Copies the new content into a file that can be written but not replaced: a file that is a mount
- * point, as in containers, or one in another user's folder. */
-static int copy_into_place(const struct outfile *output, int from) {
-    char bytes[COPY_BYTES];
-    ssize_t count = -1;
-    int to = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (to < 0)
-        return -1;
-    for (off_t at = 0; (count = pread(from, bytes, sizeof bytes, at)) > 0; at += count) {
-        ssize_t done = 0, written = 0;
-        while (done < count && (written = write(to, bytes + done, (size_t)(count - done))) >= 0)
-            done += written;
-        if (written < 0) {
-            count = -1;
-            break;
-        }
-    }
-    int result = count == 0 ? fsync(to) : -1;
-    return close(to) == 0 ? result : -1;
-}
-
-/* Gives the new content its final name. */
-static int put_in_place(struct outfile *output) {
-    int descriptor = fileno(output->file);
-    if (fsync(descriptor) != 0)
-        return -1;
-    bool named = output->temporary || take_name(output->path, descriptor, &output->temporary) >= 0;
-    if (named && rename(output->temporary, output->path) == 0) {
-        free(output->temporary);
-        output->temporary = NULL;
-    } else if (copy_into_place(output, descriptor) != 0) {
-        return -1;
-    }
-
-    /* Makes the new name survive a power failure, if the file system can. */
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", output->path);
-    int opened = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened >= 0) {
-        fsync(opened);
-        close(opened);
-    }
-    return 0;
-}
-
-int outfile_close(struct outfile *output, bool keep, struct error *err) {
-    int result = 0;
-    if (!output->file)
-        return 0;
-    if (keep && (fflush(output->file) != 0 || ferror(output->file) ||
-                 (output->path && put_in_place(output) != 0)))
-        result =
-            error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
-    if (output->temporary)
-        unlink(output->temporary);
-    if (fclose(output->file) != 0 && keep && result == 0)
-        result =
-            error_set(err, ERROR_FILE, "cannot write %.150s: %s", output->name, strerror(errno));
-    free(output->temporary);
-    free(output->path);
-    *output = (struct outfile){.file = NULL};
-    return result;
 }

@@ -1,21 +1,16 @@
 /* This file hides how messages of agents come on stdin and go to stdout, a line each, one at a
  * time: the endpoint is that of POST /mcp, without a port that others could reach. */
-#include "server/api/decode.h"
 #include "server/api/reply.h"
-#include "server/api/wait.h"
 #include "server/base/clock.h"
 #include "server/commands.h"
 #include "server/dialects/mcp.h"
 #include "server/endpoints/routes.h"
+#include "server/engine/engine.h"
 #include <errno.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    /* Reading a message may take this much memory: READ_BYTES, and READ_FACTOR times its length. */
-    READ_BYTES = 24 << 20,
-    READ_FACTOR = 8,
     ENVELOPE_BYTES = 64 * 1024, /* bytes of a message beside its file or texts */
     CLIENT = 1
 };
@@ -55,48 +50,9 @@ static int read_line(FILE *in, size_t most, struct message_line *line, struct er
 
 /* ---- messages ---- */
 
-static void end_wait(struct request *request) {
-    sem_post(request->owner);
-}
-
-/* Prepares the request, again after each wait for a model, and waits until its jobs have ended. */
-static void run(struct service *service, const struct call *call, struct request *request,
-                struct reply *reply) {
-    sem_t ended;
-    sem_init(&ended, 0, 0);
-    request->finish = end_wait;
-    request->owner = &ended;
-    for (bool again = true; again && reply->status == 0;) {
-        again = false;
-        if (!request->models)
-            request->models = catalog_acquire(service->catalog);
-        request->budget = (struct budget){.most_bytes = READ_BYTES + READ_FACTOR * call->length,
-                                          .most_sentences = service->options.document_sentences};
-        arena_limit(&request->arena, &request->budget);
-        call->route->start(service, call, request, reply);
-        arena_limit(&request->arena, NULL);
-        bool waits = reply->status == 0 && wait_is_needed(request);
-        if (reply->status != 0 || (!waits && request->job_count == 0))
-            continue;
-        request->accepted |= waits;
-        enum scheduler_verdict verdict = decode_submit(service, request);
-        if (verdict != SCHEDULER_ACCEPTED) {
-            reply_fail_refused(service, verdict, request, reply);
-            continue;
-        }
-        while (sem_wait(&ended) != 0)
-            ;
-        again = waits;
-    }
-    if (reply->status == 0 && request_reason(request) == CANCEL_NONE)
-        call->route->finish(service, request, reply);
-    if (request_reason(request) != CANCEL_NONE)
-        reply_fail_cancelled(service, request_reason(request), reply);
-    sem_destroy(&ended);
-}
-
-static int answer_line(struct service *service, const struct route *route,
+static int answer_line(struct engine *engine, const struct route *route,
                        const struct message_line *line, FILE *out, struct error *err) {
+    struct service *service = &engine->service;
     struct reply reply = {.dialect = &dialect_mcp};
     struct request request;
     const struct call call = {
@@ -104,14 +60,15 @@ static int answer_line(struct service *service, const struct route *route,
     request_init(&request);
     request.id = "stdio";
     request.account.client = CLIENT;
-    request.fetches = true;
-    request.parameters.verbatim = service->options.verbatim;
-    request.deadline_us = clock_us() + (int64_t)service->options.document_ms * 1000;
+    request.waits.fetches = true;
+    request.parameters.verbatim = service->options->verbatim;
+    request.deadline_us = request.latest_us =
+        clock_us() + (int64_t)service->options->document_ms * 1000;
     if (line->too_long)
         reply_fail(&reply, STATUS_TOO_LARGE, NULL, "a message must have at most %zu bytes",
                    line->length);
     else
-        run(service, &call, &request, &reply);
+        engine_answer(engine, &call, &request, &reply);
     mcp_name_failure(&request, &reply);
     request_done(&request);
     bool written = reply.length == 0 || (fwrite(reply.body, reply.length, 1, out) == 1 &&
@@ -120,15 +77,16 @@ static int answer_line(struct service *service, const struct route *route,
     return written ? 0 : error_set(err, ERROR_FILE, "cannot write to stdout: %s", strerror(errno));
 }
 
-int command_serve_stdio(struct service *service, FILE *in, FILE *out, struct error *err) {
-    size_t index, documents = service->options.document_bytes,
-                  texts = service->options.max_body_bytes;
+int command_serve_stdio(struct engine *engine, FILE *in, FILE *out, struct error *err) {
+    const struct service *service = &engine->service;
+    size_t index, documents = service->options->document_bytes,
+                  texts = service->options->max_body_bytes;
     size_t most = (documents > texts ? documents : texts) / 3 * 4 + ENVELOPE_BYTES; /* base64 */
     const struct route *route = routes_find("/mcp", "POST", &index);
     struct message_line line = {0};
     int result;
     while ((result = read_line(in, most, &line, err)) > 0) {
-        if (line.length > 0 && (result = answer_line(service, route, &line, out, err)) != 0)
+        if (line.length > 0 && (result = answer_line(engine, route, &line, out, err)) != 0)
             break;
     }
     free(line.text);

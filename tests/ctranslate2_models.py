@@ -30,6 +30,7 @@ class Shape:
     heads: int = 2
     filter: int = 6
     positions: int = 0  # rows of a stored table; 0: sinusoids
+    first_norm: bool = False  # of the first block's input
     pre_norm: bool = True
     activation: int = 0
     shared: bool = False  # one embedding for both sides and the output
@@ -68,6 +69,8 @@ def variables_of(shape: Shape, random: numpy.random.Generator) -> dict[str, nump
             norm(f"{layer}/ffn/layer_norm")
         if shape.pre_norm:
             norm(f"{side}/layer_norm")
+        if shape.first_norm:
+            norm(f"{side}/layernorm_embedding")
         if shape.positions:
             found[f"{side}/position_encodings/encodings"] = random.normal(0, 1,
                                                                           (shape.positions, d)).astype(numpy.float32)

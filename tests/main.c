@@ -1,11 +1,12 @@
 /* All unit tests. Run from the top folder, where tests/golden and tests/data are;
- * CK_RUN_SUITE=search picks one suite. */
+ * CK_RUN_SUITE=search picks one suite; SUITE_SECONDS=1 prints the processor seconds of each. */
 #include "tests/suites.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* With SOME_SUITES, those that are not linked are left out. */
 #if defined(SOME_SUITES)
@@ -58,16 +59,33 @@ static void run_suite(Suite *suite, enum fork_status fork_status, struct counts 
     srunner_free(runner);
 }
 
+/* Processor seconds, user's and system's, of this process or of its children that have ended. */
+static double seconds_of(int who) {
+    struct rusage used;
+    getrusage(who, &used);
+    return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static double seconds(void) {
+    return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
+}
+
 int main(void) {
     const char *wanted = getenv("CK_RUN_SUITE");
+    bool timed = getenv("SUITE_SECONDS") != NULL;
     struct counts counts = {0};
     /* first those that fork: a sanitizer looks for leaks in each process, also in what its parent
      * has left */
     for (int shared = 0; shared < 2; shared++)
         for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
             if (is_linked(suites[i].make) && needs_processes(suites[i].name) != shared &&
-                (!wanted || strcmp(wanted, suites[i].name) == 0))
+                (!wanted || strcmp(wanted, suites[i].name) == 0)) {
+                double before = seconds();
                 run_suite(suites[i].make(), fork_status_of(suites[i].name), &counts);
+                if (timed)
+                    printf("%7.2f s  %s\n", seconds() - before, suites[i].name);
+            }
     if (counts.run > 0)
         printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n",
                100 * (counts.run - counts.failures) / counts.run, counts.run,

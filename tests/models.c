@@ -90,7 +90,7 @@ struct translator *model_open_listed(const char *folder, const char *compute,
     link_into(with, names[NAMES - 1], path);
     struct error err = {0};
     struct translator *listed = translator_open(
-        with, &(struct translator_options){.compute = compute, .shortlist = SHORTLIST_ON}, &err);
+        with, &(struct translator_options){.compute = compute, .shortlist = SWITCH_ON}, &err);
     folder_remove(with, names, NAMES);
     file_remove(path);
     ck_assert_msg(listed != NULL, "%s", err.message);
@@ -201,15 +201,34 @@ const char *const model_texts[MODEL_TEXTS] = {
     "How can I tell if I am really in love with Tom, who is not here?",
     "Do you want another piece of pie?"};
 
+struct token_list model_tokens(const struct tokenizer *tokenizer, const char *text,
+                               const struct tokenizer_reading *how, struct arena *arena) {
+    struct token_list list;
+    struct error err = {0};
+    ck_assert_msg(tokenizer_encode(tokenizer, (struct bytes){text, strlen(text)}, how, arena, &list,
+                                   &err) == 0,
+                  "%s", err.message);
+    return list;
+}
+
+int model_sentences(const struct translator *translator, struct translator_text text,
+                    const struct search_options *options, struct arena *arena,
+                    struct sentence_list *out, struct error *err) {
+    struct guard guard = {0};
+    text.verbatim = true;
+    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS,
+                                (struct bytes){text.text, text.length}, arena, &text.held, NULL),
+                     0);
+    return sentence_prepare(translator, &text, options, arena, out, err);
+}
+
 struct sentence *model_prepare(const struct translator *translator, const char *text,
                                const struct search_options *options, struct arena *arena) {
-    struct sentence *sentences;
-    size_t count;
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, options, arena,
-                                      &sentences, &count, NULL),
-                     0);
-    ck_assert_uint_eq(count, 1);
-    return sentences;
+    const struct translator_text whole = {.text = text, .length = strlen(text)};
+    struct sentence_list list;
+    ck_assert_int_eq(model_sentences(translator, whole, options, arena, &list, NULL), 0);
+    ck_assert_uint_eq(list.count, 1);
+    return list.all;
 }
 
 struct sentence *model_prepare_forced(const struct translator *translator, const char *text,

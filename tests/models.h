@@ -2,6 +2,7 @@
 #ifndef ALIGND_TESTS_MODELS_H
 #define ALIGND_TESTS_MODELS_H
 
+#include "model/text/tokenizer.h"
 #include "model/translator.h"
 #include "model/weights/weights.h"
 
@@ -33,6 +34,13 @@ struct translator *model_open_listed(const char *folder, const char *compute,
 enum { MODEL_TEXTS = 6 };
 extern const char *const model_texts[MODEL_TEXTS];
 
+/* The tokens of a text. how: NULL for no options. */
+struct token_list model_tokens(const struct tokenizer *tokenizer, const char *text,
+                               const struct tokenizer_reading *how, struct arena *arena);
+/* sentence_prepare of a text that is read verbatim but for the placeholders of programs. */
+int model_sentences(const struct translator *translator, struct translator_text text,
+                    const struct search_options *options, struct arena *arena,
+                    struct sentence_list *out, struct error *err);
 /* A text as one sentence, ready to be admitted. */
 struct sentence *model_prepare(const struct translator *translator, const char *text,
                                const struct search_options *options, struct arena *arena);

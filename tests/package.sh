@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bash tests/package.sh DEB: installs the package in a container of Debian 12, starts alignd there as its unit would (there is no systemd
-# in the container: the unit's user and command, in a network of their own), asks it, stops it, removes and purges the package, and looks
-# for what is left. Needs root and buildah.
+# in the container: the unit's user and command, in a network of their own), asks it, stops it, builds a program with the library's
+# packages, which lie beside DEB, removes and purges all, and looks for what is left. Needs root and buildah.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 deb=$1
@@ -66,12 +66,22 @@ daemon=
 [ "$status" = 0 ] || fail "exit status $status after SIGTERM"
 say "started as its unit says, ready, stopped: $(grep -o 'stopped.*' "$log")"
 
+# ---- the library: the program in its documentation, built with what pkg-config says ----
+for name in libalignd1 libalignd-dev; do cp "${deb%/*}/$name"_*.deb "$root/tmp/$name.deb"; done
+quietly inside apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config /tmp/libalignd1.deb /tmp/libalignd-dev.deb
+sed -n '/^```c$/,/^```$/{//!p}' server/library/README.md >"$root/tmp/example.c"
+quietly inside sh -euc 'cd /tmp && gcc -Wall -Werror example.c $(pkg-config --cflags --libs libalignd) -o example && ./example'
+grep -q '"translatedText"\|"translation' "$log" && grep -q ' x .* weights' "$log" || fail "the library's example does not translate"
+say "libalignd: $(grep ' x .* weights' "$log")"
+dpkg-deb --contents "${deb%/*}"/libalignd-dev_*.deb >"$log"
+grep -q ' ./usr/share/man/man3/libalignd.3.gz$' "$log" || fail "libalignd(3) is missing"
+rm "$root"/tmp/*.deb "$root"/tmp/example*
+
 # ---- remove, purge ----
 echo '# changed by the administrator' >>"$root/etc/alignd/alignd.conf"
 quietly inside apt-get remove -y -qq alignd
 [ ! -e "$root/usr/bin/alignd" ] || fail "removed, but it is there"
 grep -q administrator "$root/etc/alignd/alignd.conf" || fail "a changed setting was lost"
-quietly inside apt-get purge -y -qq alignd
-rm "$root/tmp/alignd.deb"
+quietly inside apt-get purge -y -qq alignd libalignd1 libalignd-dev
 [ -z "$(remains)" ] || fail "purged, but these are left: $(remains)"
 say "removed, with the settings kept; purged, and nothing is left"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sh tests/release.sh: docker/release.sh in a clone of what is committed: what it refuses, and what it makes: packages that differ in nothing
-# but their architecture, images whose alignd translates, by QEMU where it is another machine's, lists that name all that is in them, sums
+# but their architecture and in nothing when they are built again, images whose alignd translates, by QEMU where it is another machine's, lists that name all that is in them, sums
 # that are right. Needs root, and some minutes: everything is built for two architectures.
 set -eu
 work=$(mktemp -d)
@@ -37,6 +37,8 @@ sha256sum --quiet --check SHA256SUMS || fail "SHA256SUMS"
 [ "$(wc -l <SHA256SUMS)" = "$(($(find . -type f | wc -l) - 1))" ] || fail "SHA256SUMS does not name every file"
 grep -q '^### ' RELEASE_NOTES.md || fail "no release notes"
 ! grep -q '^## ' RELEASE_NOTES.md || fail "release notes of more than one version"
+
+(cd "$work/clone" && sh tests/reproducible.sh "release/$version") || fail "built again, a package has other bytes"
 
 # but for the architecture in the paths and names
 describe() { { dpkg-deb --contents "$1" | awk '{ print $1, $6 }'; dpkg-deb --field "$1" Version Depends | tr ',' '\n'; } | sed 's/aarch64-linux-gnu\|x86_64-linux-gnu/TRIPLE/' | grep -v '/\.build-id/\|libc6'; }

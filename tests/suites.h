@@ -88,7 +88,11 @@
     X(icu) \
     X(markdown) \
     X(po) \
+    X(review) \
+    X(tables) \
+    X(texts) \
     X(xliff) \
+    X(values) \
     X(office) \
     X(subtitles) \
     X(xml) \
@@ -121,6 +125,7 @@
     X(soft_alignment) \
     X(looks) \
     X(words) \
+    X(head) \
     X(phrase_pairs) \
     X(beads) \
     X(import_readers) \

@@ -367,7 +367,7 @@ class Trap:
     (lambda f: (f / "config.json").write_text("["), "config.json: "),
     (lambda f: (f / "config.json").write_text("[]"), "config.json: is not an object"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"model_type": "bart"})),
-     "config.json: model_type .bart. is not supported: BART has a norm after the embedding"),
+     "config.json: model_type .bart. is not supported: BART's vocabulary is one of bytes"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"normalize_before": True})),
      "config.json: normalize_before true is not supported"),
     (lambda f: (f / "config.json").write_text(json.dumps(CONFIG | {"activation_function": "tanh"})),

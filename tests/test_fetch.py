@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -444,6 +445,85 @@ def test_the_limit_of_bytes_has_a_default(mirror, pair, folder, size_of, disk): 
         assert not any("fetch_limit" in line for line in daemon.log)
 
 
+# ---- what there is to download ----
+
+def available(daemon: Daemon, administrator: bool) -> dict:
+    headers = {"Host": "localhost"}
+    return send(daemon, "GET", "/models/available", None, headers) if administrator else daemon.ask(
+        "/models/available")[1]
+
+
+def test_what_can_be_had_is_listed_for_an_administrator_and_then_for_all(mirror, pair, folder):  # noqa: F811
+    mirror.add_pair("en", "de", pair, version="3.1", architecture="base")
+    gate = threading.Event()
+    mirror.acts[m.RECORDS] = [m.held(gate), None]
+    folder.mkdir()
+    with serve(mirror, folder) as daemon:
+        assert available(daemon, False) == {"state": "unknown", "models": []} and mirror.asked == []
+        assert list(folder.iterdir()) == []  # looking makes no folder
+        assert available(daemon, True) == {"state": "reading", "models": []}
+        until(lambda: mirror.asked, "the request for the list")
+        assert available(daemon, False)["state"] == "reading" and daemon.ask("/health")[0] == 200
+        gate.set()
+        until(lambda: available(daemon, True)["state"] == "ready", "the list")
+        for administrator in (False, True):
+            found = available(daemon, administrator)["models"]
+            assert [(one["source"], one["target"], one["version"], one["architecture"]) for one in found] == [
+                ("en", "de", "3.1", "base"), ("en", "fr", "3.0", "tiny")]
+            assert all(one["from"] == "mozilla" and one["licence"] == "MPL-2.0" and one["bytes"] > 0 for one in found)
+        assert len(mirror.asked) == 1  # it is kept
+    with serve(mirror, folder) as daemon:  # the next one shows what was kept, and asks nobody
+        until(lambda: available(daemon, False)["state"] == "ready", "the kept list")
+        assert len(available(daemon, False)["models"]) == 2 and len(mirror.asked) == 1
+
+
+def test_a_list_that_another_process_reads_is_shown(mirror, folder):  # noqa: F811
+    folder.mkdir()
+    with serve(mirror, folder) as daemon:
+        assert available(daemon, False)["state"] == "unknown"
+        assert get(mirror, folder, "--list", "en-").returncode == 0
+        until(lambda: available(daemon, False)["state"] == "ready", "the list")
+        assert [one["target"] for one in available(daemon, False)["models"]] == ["fr"] and len(mirror.asked) == 1
+
+
+def test_a_list_that_cannot_be_read_is_said_and_not_asked_for_at_once_again(mirror, folder):  # noqa: F811
+    mirror.acts[m.RECORDS] = [m.status(404)]
+    folder.mkdir()
+    with serve(mirror, folder) as daemon:
+        until(lambda: available(daemon, True)["state"] == "failed", "the failure")
+        answer = available(daemon, True)
+        assert answer["models"] == [] and "404" in answer["reason"]
+        assert available(daemon, False) == {"state": "failed", "models": []}
+        assert len(mirror.asked) == 1
+    with serve(mirror, folder, "--offline") as daemon:
+        assert available(daemon, True) == {"state": "offline", "models": []} and len(mirror.asked) == 1
+
+
+def test_a_folder_copied_under_another_name_is_named_and_left_out(mirror, pair, folder, home):  # noqa: F811
+    """Both where a folder is given and where the default folder of downloads is served with the shipped models."""
+    user = Path(home["env"]["HOME"])
+    for place, beside, how in ((folder, folder, {}),
+                               (user / ".local/share/alignd/models", user / "models", {"home": home})):
+        place.mkdir(parents=True)
+        get(mirror, place, "en-fr")
+        for copy in ("a-copy", "z-copy"):
+            shutil.copytree(place / "en-fr", place / copy)
+        with serve(mirror, beside, **how) as daemon:
+            for left in ("en-fr", "z-copy"):  # the first is served
+                daemon.logged(rf"event=model_left_out folder=\S*/{left} .*already loaded")
+            assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
+            assert daemon.models()["en-fr"]["from"] == "mozilla"
+
+
+def test_models_that_requests_use_say_so(mirror, pair, folder):  # noqa: F811
+    folder.mkdir()
+    with serve(mirror, folder, "--model", "weights/fr-en") as daemon:
+        assert daemon.models()["fr-en"]["in_use"] is False and "idle_s" not in daemon.models()["fr-en"]
+        assert daemon.ask(text="Bonjour.", model="fr-en")[0] == 200
+        model = daemon.models()["fr-en"]
+        assert model["state"] == "ready" and 0 <= model["idle_s"] < 60
+
+
 # ---- administrators ----
 
 def test_the_name_of_an_ordered_model_is_checked_first(mirror, folder):  # noqa: F811
@@ -509,6 +589,8 @@ def test_administrators_order_a_model(mirror, pair, folder):  # noqa: F811
         assert daemon.ask(text="What?", source="en", target="fr")[0] == 200
         assert order(daemon, get="xx-yy")["status"] == "fetching"
         until(lambda: daemon.models().get("xx-yy", {}).get("state") == "failed", "the failure")
+        for source in ("quickmt", "hplt"):
+            assert order(daemon, get="fr-en", **{"from": source}) == {"status": "fetching", "name": f"{source}:fr-en"}
         for body in ({"get": ""}, {"get": 5}, {"get": "en-fr", "from": "evil"}, {"get": "http://127.0.0.1/x.zip"},
                      {"get": "en-fr", "folder": "x"}):
             assert order(daemon, **body)["code"] == "invalid_request", body

@@ -6,6 +6,7 @@ The models are tiny random ones under the names of real ones. Needs build/alignd
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ import socketserver
 import ssl
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -28,6 +30,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import mirror as m  # noqa: E402
+from ctranslate2_models import Shape, write_model  # noqa: E402
 from imported import ALIGND  # noqa: E402
 from test_convert_files import STUDENT, huggingface, of_size, opus, pieces_of  # noqa: E402
 from test_convert_files import save_bin, shortlist, spm, with_multipliers  # noqa: E402
@@ -680,6 +683,92 @@ def test_a_repository_of_the_hub(mirror, tmp_path):
     mirror.content["/api/models/Helsinki-NLP/opus-mt-en-fr"] = json.dumps(info).encode()
     refused(get(mirror, tmp_path / "other", "hf:Helsinki-NLP/opus-mt-en-fr"), REFUSED,
             "names neither model.safetensors", tmp_path / "other")
+
+
+def test_a_pair_of_quickmt(mirror, tmp_path):
+    """It is a folder of CTranslate2's on the hub."""
+    words = ["<blank>", "<s>", "</s>", *"abcdefgh", "<unk>"]
+    write_model(tmp_path / "made", Shape(layers=2, size=32, heads=4, filter=64, words=words))
+    hub(mirror, tmp_path / "made", "quickmt/quickmt-fr-en")
+    done = get(mirror, tmp_path / "models", "quickmt:fr-en")
+    assert done.returncode == DONE, done.stderr
+    origin = json.loads((tmp_path / "models/fr-en/origin.json").read_text())
+    assert origin["asked"] == "hf:quickmt/quickmt-fr-en"
+    assert get(mirror, tmp_path / "models", "quickmt:fr-xx").returncode == UNKNOWN
+    assert get(mirror, tmp_path / "models", "quickmt:").returncode == UNKNOWN
+
+
+HPLT = "/hplt-project/bitextor-mt-models/refs/heads/main/models.json"
+
+
+def hplt(mirror: m.Mirror, pair: dict[str, bytes], *models: tuple[str, dict[str, str], int]) -> None:
+    """models: the short name, the languages, and the version of each; all have the files of a Firefox pair, packed as
+    for translateLocally."""
+    config = ("relative-paths: true\nmodels:\n  - model.intgemm.alphas.bin\nshortlist:\n  - lex.s2t.bin\n  - false\n"
+              "beam-size: 2\nnormalize: 0.6\ngemm-precision: int8shiftAlphaAll\n")
+    listed = []
+    for name, sources, version in models:
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            for path, content in (("model.intgemm.alphas.bin", pair["model"]), ("vocab.spm", pair["vocab"]),
+                                  ("lex.s2t.bin", pair["lex"]), ("config.intgemm8bitalpha.yml", config.encode())):
+                member = tarfile.TarInfo(f"{name}/{path}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        mirror.content[f"/HPLT-bitextor-models/{name}.tar.gz"] = packed.getvalue()
+        listed.append({"shortName": name, "srcTags": sources, "trgTag": "en", "version": version,
+                       "checksum": m.digest(packed.getvalue()),
+                       "url": f"https://object.pouta.csc.fi/HPLT-bitextor-models/{name}.tar.gz"})
+    mirror.content[HPLT] = json.dumps({"models": listed}).encode()
+
+
+def test_a_student_of_hplt(mirror, pair, tmp_path):
+    several = {"hi": "Hindi", "ur": "Urdu"}
+    hplt(mirror, pair, ("inc-en-tiny", several, 2), ("hi-en-tiny", {"hi": "Hindi"}, 1),
+         ("ml-en-tiny", {"ml": "Malay"}, 1))
+    done = get(mirror, tmp_path, "hplt:hi-en")
+    assert done.returncode == DONE, done.stderr
+    origin = json.loads((tmp_path / "hi-en/origin.json").read_text())
+    assert (origin["from"], origin["asked"], origin["version"]) == ("hplt", "hplt:hi-en", "1")
+    assert origin["url"].endswith("/hi-en-tiny.tar.gz")  # a model of one language before one of several
+    config = json.loads((tmp_path / "hi-en/config.json").read_text())
+    assert config["defaults"]["beam_size"] == 2 and (config["source"], config["target"]) == ("hi", "en")
+    assert "is there already, version 1" in get(mirror, tmp_path, "hplt:hi-en").stdout
+    assert get(mirror, tmp_path, "hplt:ur-en").returncode == DONE
+    assert get(mirror, tmp_path, "hplt:ml-en").returncode == UNKNOWN  # the list calls Malay so
+    listed = get(mirror, tmp_path, "--list", "hplt:").stdout
+    assert all(name in listed for name in ("hi-en ", "ur-en ", "ms-en ")) and "(installed)" in listed
+    mirror.content["/HPLT-bitextor-models/ml-en-tiny.tar.gz"] += b"more"
+    refused(get(mirror, tmp_path / "wrong", "hplt:ms-en"), REFUSED, "SHA-256", tmp_path / "wrong")
+    mirror.content[HPLT] = b'{"models": [{"shortName": "x"}, 3]}'
+    refused(get(mirror, tmp_path / "none", "hplt:hi-en"), UNKNOWN, "HPLT's list has no model", tmp_path / "none")
+
+
+COMET = "/mozilla/firefox-translations-models/main/evaluation/comet-results.json"
+
+
+def test_the_best_source_and_why(mirror, pair, tmp_path):
+    """Mozilla compares itself with OPUS-MT and Argos; quickmt's cards have its own figure."""
+    words = ["<blank>", "<s>", "</s>", *"abcdefgh", "<unk>"]
+    write_model(tmp_path / "made", Shape(layers=2, size=32, heads=4, filter=64, words=words))
+    info = hub(mirror, tmp_path / "made", "quickmt/quickmt-en-fr")
+    done = get(mirror, tmp_path / "a", "en-fr", "--best")
+    assert done.returncode == DONE, done.stderr
+    assert ("en-fr: mozilla, since none publishes COMET on Flores; quickmt publishes none; opus lacks it; "
+            "hplt lacks it; argos lacks it\n") in done.stdout
+    mirror.content[COMET] = json.dumps({"en-fr": {"flores-test": {"bergamot": 0.8512, "opusmt": 0.9, "argos": 0},
+                                                  "flores-dev": {"bergamot": 0.99}}}).encode()
+    done = get(mirror, tmp_path / "b", "en-fr", "--best")
+    assert "en-fr: mozilla, with the highest COMET on Flores, 0.851; quickmt publishes none; opus" in done.stdout
+    metrics = [{"type": "bleu", "value": 41.0}, {"type": "comet", "value": 87.83}]
+    info["model-index"] = [{"results": [{"dataset": {"name": "flores101-devtest"}, "metrics": metrics}]}]
+    mirror.content["/api/models/quickmt/quickmt-en-fr"] = json.dumps(info).encode()
+    done = get(mirror, tmp_path / "c", "en-fr", "--best")
+    assert "en-fr: quickmt, with the highest COMET on Flores, 0.878; mozilla 0.851" in done.stdout, done.stdout
+    assert json.loads((tmp_path / "c/en-fr/origin.json").read_text())["asked"] == "hf:quickmt/quickmt-en-fr"
+    assert get(mirror, tmp_path / "d", "xx-yy", "--best").returncode == UNKNOWN
+    done = get(mirror, tmp_path / "d", "opus:en-fr", "--best")
+    assert done.returncode == UNKNOWN and "--best chooses the source of a pair" in done.stderr
 
 
 def test_a_url(mirror, tmp_path):

@@ -1,6 +1,6 @@
-"""Models of many languages: a random model with the structure of M2M-100 and NLLB-200 is the same model whether it is
-imported from Hugging Face's folder or from CTranslate2's. Needs build/alignd, PyTorch for pytorch_model.bin, and
-SentencePiece."""
+"""Models of many languages: a random model with the structure of M2M-100, NLLB-200 or mBART-50 is the same model
+whether it is imported from Hugging Face's folder or from CTranslate2's. Needs build/alignd, PyTorch for
+pytorch_model.bin, and SentencePiece."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ SPM = ROOT / "tests" / "data" / "tiny.en.spm"
 TEXT = "the cat is not here .\ni am at home\n"
 NLLB = ["deu_Latn", "eng_Latn", "fra_Latn", "rus_Cyrl", "zho_Hans"]
 M2M = ["__de__", "__en__", "__fr__", "__ru__", "__zh__"]
+MBART = ["de_DE", "en_XX", "fr_XX", "ru_RU", "zh_CN"]
+LANGUAGES = {"nllb": NLLB, "m2m": M2M, "mbart": MBART}
 CONFIG = {"model_type": "m2m_100", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2,
           "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64,
           "decoder_ffn_dim": 64, "activation_function": "relu", "scale_embedding": True, "decoder_start_token_id": 2,
@@ -49,7 +51,8 @@ def positions(count: int, size: int) -> numpy.ndarray:
 def tokens_of(kind: str) -> list[str]:
     """The tokens of the vocabulary, by id."""
     base = ["<s>", "<pad>", "</s>", "<unk>", *pieces()]
-    return [*base, *NLLB, "<mask>", "madeupword0"] if kind == "nllb" else [*base, *M2M, "madeupword0", "madeupword1"]
+    return ([*base, *M2M, "madeupword0", "madeupword1"] if kind == "m2m"
+            else [*base, *LANGUAGES[kind], "<mask>", "madeupword0"])
 
 
 def torch_names(variables: dict[str, numpy.ndarray], layers: int) -> dict[str, numpy.ndarray]:
@@ -81,6 +84,10 @@ def torch_names(variables: dict[str, numpy.ndarray], layers: int) -> dict[str, n
             put(f"{layer}.fc2", f"{theirs}/ffn/linear_1")
             norm(f"{layer}.final_layer_norm", f"{theirs}/ffn/layer_norm")
         norm(f"model.{side}.layer_norm", f"{side}/layer_norm")
+        if f"{side}/layernorm_embedding/gamma" in variables:  # mBART's
+            norm(f"model.{side}.layernorm_embedding", f"{side}/layernorm_embedding")
+            table = variables[f"{side}/position_encodings/encodings"]
+            found[f"model.{side}.embed_positions.weight"] = numpy.concatenate([table[:2] * 0, table])
     return {name: numpy.ascontiguousarray(value) for name, value in found.items()}
 
 
@@ -128,8 +135,10 @@ def write_huggingface(folder: Path, kind: str, tensors: dict[str, numpy.ndarray]
                       ids: bool = False) -> None:
     """ids: tokenizer_config.json has the ids of the languages; otherwise their order determines them."""
     folder.mkdir(parents=True)
-    languages = NLLB if kind == "nllb" else M2M
-    (folder / "config.json").write_text(json.dumps(CONFIG | {"vocab_size": len(tokens_of(kind))}))
+    languages = LANGUAGES[kind]
+    own = {"model_type": "mbart", "normalize_before": True, "normalize_embedding": True,
+           "add_final_layer_norm": True, "static_position_embeddings": False} if kind == "mbart" else {}
+    (folder / "config.json").write_text(json.dumps(CONFIG | own | {"vocab_size": len(tokens_of(kind))}))
     save_weights(folder, tensors, container)
     shutil.copy(SPM, folder / "sentencepiece.bpe.model")
     if kind == "m2m":
@@ -166,11 +175,16 @@ def answers(client: Daemon, source: str, target: str) -> tuple[list[list[str]], 
 
 @pytest.mark.parametrize(("kind", "container", "ids"),
                          [("nllb", "model.safetensors", False), ("nllb", "model.safetensors, parts", True),
-                          ("m2m", "pytorch_model.bin", True), ("m2m", "pytorch_model.bin, parts", False)])
+                          ("m2m", "pytorch_model.bin", True), ("m2m", "pytorch_model.bin, parts", False),
+                          ("mbart", "model.safetensors", False), ("mbart", "pytorch_model.bin", True)])
 def test_both_folders_are_one_model(tmp_path: Path, model: tuple[Shape, dict[str, numpy.ndarray]], kind: str,
                                     container: str, ids: bool) -> None:
     shape, variables = model
     shape.words = tokens_of(kind)
+    if kind == "mbart":
+        shape.first_norm = True
+        variables = variables_of(shape, numpy.random.default_rng(6))
+        variables["decoder/projection/bias"] *= 0
     write_model(tmp_path / "ct2", shape, variables=variables, decoder_start_token="</s>")
     shutil.copy(SPM, tmp_path / "ct2" / "sentencepiece.bpe.model")
     write_huggingface(tmp_path / "hf", kind, torch_names(variables, shape.layers), container, ids)
@@ -409,8 +423,7 @@ def test_large_models_are_packed(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (CONFIG | {"model_type": "t5"}, "T5 and MADLAD-400 have relative positions"),
-    (CONFIG | {"model_type": "mbart"}, "mBART has a norm after the embedding"),
+    (CONFIG | {"model_type": "mbart", "normalize_before": False}, "mBART has a norm before each block"),
     (CONFIG | {"model_type": "nllb-moe"}, "NLLB-MoE has feed-forward layers of experts"),
     (CONFIG | {"model_type": "llama"}, 'model_type "llama" is not supported'),
     (CONFIG | {"decoder_start_token_id": 3}, "decoder_start_token_id 3 is not the id of </s>"),

@@ -21,7 +21,8 @@ from weights.model.transformer import Heads, sinusoids, slopes  # noqa: E402
 
 
 def heads(size: int, count: int) -> Heads:
-    return Heads({"hidden": size, "heads": count, "norm": "post", "epsilon": 1e-6}, size, 0.0)
+    return Heads({"hidden": size, "heads": count, "head_size": 0, "biases": True, "scaled_scores": True, "norm": "post",
+                  "norm_type": "layer", "positions": "none", "epsilon": 1e-6}, size, 0.0)
 
 
 @torch.no_grad()

@@ -846,7 +846,7 @@ def test_label_smoothing_is_refused_for_a_pointer(tmp_path):
 def test_an_alignment_head_is_not_trained_with_the_rest(tmp_path):
     recipe = _copying_recipe("copy") | {"alignment": {"size": 4}}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
-    with pytest.raises(SystemExit, match="^alignment: .*weights.align_head"):
+    with pytest.raises(SystemExit, match="^alignment: .*weights.alignment.align_head"):
         train.load_recipe(tmp_path / "recipe.json")
 
 

@@ -18,3 +18,7 @@ void task_wait(struct task *task) {
     else
         task->run(task->context);
 }
+
+void task_once(struct task_once *once, void (*set_up)(void)) {
+    pthread_once(&once->once, set_up);
+}

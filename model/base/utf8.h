@@ -11,6 +11,12 @@
 
 /* ---- texts ---- */
 
+/* A text or another run of bytes that somebody else owns and that outlives this struct. */
+struct bytes {
+    const char *start; /* [length] */
+    size_t length;
+};
+
 /* Returns the number of bytes of the text's first character, length >= 1, and whether it is
  * well-formed. The text may be any bytes: an ill-formed character is one byte and the continuation
  * bytes after it, at most as many as the first byte announces. */

@@ -95,15 +95,14 @@ INLINE ivec widen(const void *p) {
     return (ivec)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
 }
 
+#define load_int16 load_int16
+INLINE vec load_int16(const void *p) {
+    return (vec)_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p)));
+}
+
 #define load_half load_half
 INLINE vec load_half(const void *p) {
     return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-}
-
-#define store_halves store_halves
-INLINE void store_halves(uint16_t *p, vec v) {
-    _mm256_storeu_si256((__m256i *)(void *)p,
-                        _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 #define round_vec round_vec

@@ -56,7 +56,9 @@ INLINE quad sums_of(const float *x, size_t ld, size_t rows, size_t n, const floa
 INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, const float *shift,
                            size_t n, float epsilon) {
     float means[NORMALIZED], scales[NORMALIZED];
-    quad mean = sums_of(x, ld, rows, n, NULL) / (float)n;
+    quad mean = {0};
+    if (shift)
+        mean = sums_of(x, ld, rows, n, NULL) / (float)n;
     memcpy(means, &mean, sizeof means);
     quad variance = sums_of(x, ld, rows, n, means) / (float)n;
     UNROLL
@@ -64,7 +66,7 @@ INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, 
         scales[r] = 1.0f / sqrtf(variance[r] + epsilon);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
-        vec g = load(gain + i), s = load(shift + i);
+        vec g = load(gain + i), s = shift ? load(shift + i) : splat(0);
         UNROLL
         for (size_t r = 0; r < rows; r++)
             store(x + r * ld + i,
@@ -72,10 +74,8 @@ INLINE void normalize_some(float *x, size_t ld, size_t rows, const float *gain, 
     }
     for (size_t r = 0; i < n && r < rows; r++) {
         vec last = (load_part(x + r * ld + i, n - i, 0) - means[r]) * scales[r];
-        store_part(
-            x + r * ld + i,
-            multiply_add(last, load_part(gain + i, n - i, 0), load_part(shift + i, n - i, 0)),
-            n - i);
+        vec s = shift ? load_part(shift + i, n - i, 0) : splat(0);
+        store_part(x + r * ld + i, multiply_add(last, load_part(gain + i, n - i, 0), s), n - i);
     }
 }
 
@@ -341,35 +341,41 @@ static void weighted_sum(const float *a, const float *h, size_t count, size_t n,
 
 /* ---- attention by many heads ---- */
 
-INLINE size_t number_bytes(bool half) {
-    return half ? sizeof(uint16_t) : sizeof(float);
+INLINE size_t number_bytes(bool narrow) {
+    return narrow ? sizeof(int16_t) : sizeof(float);
 }
 
-INLINE const char *vector_at(const struct looked_at *all, bool half, size_t t) {
-    if (all->path)
-        return (const char *)all->path[t] + all->offset * number_bytes(half);
-    return (const char *)all->first + t * all->distance * number_bytes(half);
+INLINE const char *vector_at(const struct looked_at *all, size_t t) {
+    return (const char *)(all->path ? all->path[t] + all->offset : all->first + t * all->distance);
 }
 
-/* Loads VL numbers of a vector, from i on. */
-INLINE vec load_at(bool half, const char *vector, size_t i) {
-    const char *p = vector + i * number_bytes(half);
+/* Returns the unit of a narrow vector of d numbers. */
+INLINE float unit_of(const char *vector, size_t d) {
+    float unit;
+    memcpy(&unit, vector + (d + 1) / 2 * sizeof unit, sizeof unit);
+    return unit;
+}
+
+/* Loads VL numbers of a vector, from i on, narrow ones in their unit. */
+INLINE vec load_at(bool narrow, const char *vector, size_t i) {
+    const char *p = vector + i * number_bytes(narrow);
     vec v;
-    if (half)
-        return load_half(p);
+    if (narrow)
+        return load_int16(p);
     memcpy(&v, p, sizeof v);
     return v;
 }
 
 /* Loads n < VL numbers and clears the other lanes. */
-INLINE vec load_some(bool half, const char *vector, size_t i, size_t n) {
+INLINE vec load_some(bool narrow, const char *vector, size_t i, size_t n) {
     char p[VL * sizeof(float)] = {0};
-    memcpy(p, vector + i * number_bytes(half), n * number_bytes(half));
-    return load_at(half, p, 0);
+    memcpy(p, vector + i * number_bytes(narrow), n * number_bytes(narrow));
+    return load_at(narrow, p, 0);
 }
 
 /* sums[t] = q . k[t] lane by lane, for one head. */
-INLINE void multiply(bool half, const float *q, const char *const *k, size_t size, vec sums[KEYS]) {
+INLINE void multiply(bool narrow, const float *q, const char *const *k, size_t size,
+                     vec sums[KEYS]) {
     UNROLL
     for (size_t t = 0; t < KEYS; t++)
         sums[t] = splat(0);
@@ -378,117 +384,180 @@ INLINE void multiply(bool half, const float *q, const char *const *k, size_t siz
         vec query = load(q + i);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] = multiply_add(query, load_at(half, k[t], i), sums[t]);
+            sums[t] = multiply_add(query, load_at(narrow, k[t], i), sums[t]);
     }
     if (i < size) {
         vec query = load_part(q + i, size - i, 0);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] = multiply_add(query, load_some(half, k[t], i, size - i), sums[t]);
+            sums[t] = multiply_add(query, load_some(narrow, k[t], i, size - i), sums[t]);
     }
 }
 
 /* Scores the first `count` of KEYS keys. Missing keys repeat the last one, and their scores are
  * dropped. */
-INLINE void score_some(bool half, const struct heads_shape *heads, const float *q,
+INLINE void score_some(bool narrow, const struct heads_shape *heads, const float *q,
                        const char *const *keys, size_t count, size_t n, float *e) {
+    quad units = {0};
+    for (int t = 0; narrow && t < KEYS; t++)
+        units[t] = unit_of(keys[t], heads->count * heads->size);
     for (size_t h = 0; h < heads->count; h++) {
         const char *k[KEYS];
         vec sums[KEYS];
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            k[t] = keys[t] + h * heads->size * number_bytes(half);
-        multiply(half, q + h * heads->size, k, heads->size, sums);
+            k[t] = keys[t] + h * heads->size * number_bytes(narrow);
+        multiply(narrow, q + h * heads->size, k, heads->size, sums);
         quad four = sum_four(sums);
+        if (narrow)
+            four *= units;
         memcpy(e + h * n, &four, count * sizeof *e);
     }
 }
 
-INLINE void score_all(bool half, const struct heads_shape *heads, const float *q,
+INLINE void score_all(bool narrow, const struct heads_shape *heads, const float *q,
                       const struct looked_at *keys, size_t n, float *e) {
     for (size_t t = 0; t < n; t += KEYS) {
         const char *k[KEYS];
         for (size_t i = 0; i < KEYS; i++)
-            k[i] = vector_at(keys, half, t + i < n ? t + i : n - 1);
+            k[i] = vector_at(keys, t + i < n ? t + i : n - 1);
         if (t + KEYS <= n)
-            score_some(half, heads, q, k, KEYS, n, e + t);
+            score_some(narrow, heads, q, k, KEYS, n, e + t);
         else
-            score_some(half, heads, q, k, n - t, n, e + t);
+            score_some(narrow, heads, q, k, n - t, n, e + t);
     }
 }
 
 static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys,
                    size_t n, float *e) {
-    if (keys->half)
+    if (keys->narrow)
         score_all(true, heads, q, keys, n, e);
     else
         score_all(false, heads, q, keys, n, e);
 }
 
-enum { COLUMNS = 8 }; /* vectors that are summed together, of one head or several */
+/* Vectors that are summed together, of one head or several: as many as registers hold, or half. */
+enum { COLUMNS = VL == 16 ? 16 : 8 };
+
+/* The weights of narrow values are multiplied by the values' units first, so many at a time. */
+enum { SCALED = 64 };
+
+/* Scales the weights a [heads, n] of the values from `from` on. */
+INLINE void scale_weights(const struct heads_shape *heads, const float *a, size_t n, size_t count,
+                          const struct looked_at *values, size_t from, size_t these,
+                          float scaled[COLUMNS][SCALED]) {
+    float units[SCALED];
+    for (size_t t = 0; t < these; t++)
+        units[t] = unit_of(vector_at(values, from + t), heads->count * heads->size);
+    for (size_t h = 0; h < count; h++)
+        for (size_t t = 0; t < these; t++)
+            scaled[h][t] = a[h * n + from + t] * units[t];
+}
 
 /* Sums `vectors` whole vectors from column `first` on, each of which belongs to one head. */
-INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a,
+INLINE void sum_whole(bool narrow, const struct heads_shape *heads, const float *a,
                       const struct looked_at *values, size_t n, size_t first, size_t vectors,
                       float *out) {
-    const float *weights[COLUMNS];
+    size_t head = first / heads->size, last = (first + vectors * VL - 1) / heads->size;
+    float scaled[COLUMNS][SCALED];
     vec sums[COLUMNS];
     UNROLL
-    for (size_t v = 0; v < vectors; v++) {
-        weights[v] = a + (first + v * VL) / heads->size * n;
+    for (size_t v = 0; v < vectors; v++)
         sums[v] = splat(0);
-    }
-    for (size_t t = 0; t < n; t++) {
-        const char *value = vector_at(values, half, t);
+    for (size_t from = 0, these; from < n; from += these) {
+        const float *weights[COLUMNS];
+        these = narrow && n - from > SCALED ? SCALED : n - from;
+        if (narrow)
+            scale_weights(heads, a + head * n, n, last - head + 1, values, from, these, scaled);
         UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sums[v] =
-                multiply_add(splat(weights[v][t]), load_at(half, value, first + v * VL), sums[v]);
+        for (size_t v = 0; v < vectors; v++) {
+            size_t of = (first + v * VL) / heads->size;
+            weights[v] = narrow ? scaled[of - head] : a + of * n;
+        }
+        for (size_t t = 0; t < these; t++) {
+            const char *value = vector_at(values, from + t);
+            UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                sums[v] = multiply_add(splat(weights[v][t]), load_at(narrow, value, first + v * VL),
+                                       sums[v]);
+        }
     }
     UNROLL
     for (size_t v = 0; v < vectors; v++)
         store(out + first + v * VL, sums[v]);
 }
 
-INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a,
-                     const struct looked_at *values, size_t n, size_t head, float *out) {
-    size_t at = head * heads->size, end = at + heads->size;
-    for (; at + VL <= end; at += VL) {
-        vec sum = splat(0);
-        for (size_t t = 0; t < n; t++)
-            sum = multiply_add(splat(a[head * n + t]),
-                               load_at(half, vector_at(values, half, t), at), sum);
-        store(out + at, sum);
+/* Sums `lanes` columns of a head from `at` on: VL, or fewer. */
+INLINE void sum_lanes_of(bool narrow, const struct heads_shape *heads, const float *a,
+                         const struct looked_at *values, size_t n, size_t at, size_t lanes,
+                         float *out) {
+    vec sum = splat(0);
+    for (size_t t = 0; t < n; t++) {
+        const char *value = vector_at(values, t);
+        float weight = narrow ? a[t] * unit_of(value, heads->count * heads->size) : a[t];
+        sum = multiply_add(
+            splat(weight),
+            lanes == VL ? load_at(narrow, value, at) : load_some(narrow, value, at, lanes), sum);
     }
-    if (at < end) { /* columns that fill only a part of a vector */
-        vec sum = splat(0);
-        for (size_t t = 0; t < n; t++)
-            sum = multiply_add(splat(a[head * n + t]),
-                               load_some(half, vector_at(values, half, t), at, end - at), sum);
-        memcpy(out + at, &sum, (end - at) * sizeof *out);
-    }
+    memcpy(out + at, &sum, lanes * sizeof *out);
 }
 
-INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a,
+INLINE void sum_head(bool narrow, const struct heads_shape *heads, const float *a,
+                     const struct looked_at *values, size_t n, size_t head, float *out) {
+    size_t at = head * heads->size, end = at + heads->size;
+    for (; at + VL <= end; at += VL)
+        sum_lanes_of(narrow, heads, a + head * n, values, n, at, VL, out);
+    if (at < end)
+        sum_lanes_of(narrow, heads, a + head * n, values, n, at, end - at, out);
+}
+
+INLINE void sum_all(bool narrow, const struct heads_shape *heads, const float *a,
                     const struct looked_at *values, size_t n, float *out) {
     size_t size = heads->count * heads->size, at = 0;
     if (heads->size % VL != 0) {
         for (size_t h = 0; h < heads->count; h++)
-            sum_head(half, heads, a, values, n, h, out);
+            sum_head(narrow, heads, a, values, n, h, out);
         return;
     }
     for (; at + COLUMNS * VL <= size; at += COLUMNS * VL)
-        sum_whole(half, heads, a, values, n, at, COLUMNS, out);
+        sum_whole(narrow, heads, a, values, n, at, COLUMNS, out);
+    for (; at + COLUMNS / 2 * VL <= size; at += COLUMNS / 2 * VL)
+        sum_whole(narrow, heads, a, values, n, at, COLUMNS / 2, out);
     for (; at < size; at += VL)
-        sum_whole(half, heads, a, values, n, at, 1, out);
+        sum_whole(narrow, heads, a, values, n, at, 1, out);
 }
 
 static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values,
                  size_t n, float *out) {
-    if (values->half)
+    if (values->narrow)
         sum_all(true, heads, a, values, n, out);
     else
         sum_all(false, heads, a, values, n, out);
+}
+
+/* A vector whose largest number is below FAINT is rounded to zeros: the reciprocal of its unit
+ * could be infinite. */
+#define FAINT 1e-30f
+
+static void narrow(const float *x, size_t n, float *out) {
+    int16_t *numbers = (int16_t *)(void *)out;
+    vec tops = splat(0), wrong = splat(0); /* wrong: NaN if a number is not finite */
+    for (size_t i = 0; i < n; i += VL) {
+        vec v = load_part(x + i, n - i < VL ? n - i : VL, 0);
+        tops = larger(larger(v, -v), tops);
+        wrong += v * 0.0f;
+    }
+    float top = max_lanes(tops), unit = top / 32767.0f + sum_lanes(wrong),
+          inverse = top > FAINT ? 32767.0f / top : 0;
+    for (size_t i = 0; i < n; i += VL) {
+        size_t lanes = n - i < VL ? n - i : VL;
+        int16_t rounded[VL];
+        vec v = load_part(x + i, lanes, 0) * inverse;
+        HOLD(v);
+        store_int16(rounded, round_vec(smaller(splat(32767), larger(v, splat(-32767)))));
+        memcpy(numbers + i, rounded, lanes * sizeof *rounded);
+    }
+    memcpy(out + (n + 1) / 2, &unit, sizeof unit);
 }
 
 /* ---- attention of whole sentences ----
@@ -606,11 +675,6 @@ INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size,
                        size - i, padded, columns + i * padded + j);
 }
 
-static void fall_off(float slope, size_t position, size_t n, float *e) {
-    for (size_t j = 0; j < n; j++)
-        e[j] -= slope * (float)(j > position ? j - position : position - j);
-}
-
 enum { TOGETHER = 4, MOST_VECTORS = 4 };
 
 /* Computes softmax(scale e) of TOGETHER rows side by side, because each is a chain of operations
@@ -687,7 +751,7 @@ static void attend_some(const struct heads_shape *heads, const struct mutual *m,
                            .ldb = padded,
                            .depth = heads->size,
                            .rows = rows,
-                           .scale = 1 / sqrtf((float)heads->size),
+                           .scale = heads->scale,
                            .y = weights,
                            .ldy = padded},
                  sums = {.b = m->v + at,
@@ -703,8 +767,11 @@ static void attend_some(const struct heads_shape *heads, const struct mutual *m,
         sums.x[i] = weights + r * padded;
     }
     multiply_rows(&scores, padded);
-    for (size_t r = 0; m->slopes && r < rows; r++)
-        fall_off(m->slopes[head], first + r, m->n, weights + r * padded);
+    for (size_t r = 0; m->lean && r < rows; r++) {
+        const float *lean = m->lean + head * m->lean_distance - (first + r);
+        for (size_t j = 0; j < m->n; j++)
+            weights[r * padded + j] += lean[j];
+    }
     softmax_rows(rows, padded, m->n, 1, weights);
     multiply_rows(&sums, heads->size);
     for (size_t r = 0; m->weights && r < rows; r++)
@@ -729,14 +796,6 @@ static void weigh_heads(size_t heads, size_t n, float scale, float *e) {
     softmax_rows(heads, n, n, scale, e);
 }
 
-static void halve(const float *x, size_t n, uint16_t *out) {
-    size_t i = 0;
-    for (; i + VL <= n; i += VL)
-        store_half(out + i, load(x + i));
-    for (; i < n; i++)
-        out[i] = half_of(x[i]);
-}
-
 INLINE vec relu_vec(vec x) {
     return larger(x, splat(0));
 }
@@ -758,6 +817,8 @@ INLINE vec gelu_vec(vec x) {
 IN_PLACE(relu, relu_vec(v))
 IN_PLACE(swish, v *sigmoid_vec(v))
 IN_PLACE(gelu, gelu_vec(v))
+/* 0.5 (1 + tanh(z)) = sigmoid(2 z) */
+IN_PLACE(gelu_tanh, v *sigmoid_vec(1.595769122f * (v + 0.044715f * v * v * v)))
 
 static void ssru(const float *f, size_t n, float *c, float *z) {
     size_t i = 0;
@@ -791,17 +852,27 @@ static void mix(const float *i, const float *x, const float *f, size_t n, float 
     }
 }
 
+static void multiply_floats(const float *x, size_t n, float *y) {
+    size_t at = 0;
+    for (; at + VL <= n; at += VL)
+        store(y + at, load(x + at) * load(y + at));
+    if (at < n)
+        store_part(y + at, load_part(x + at, n - at, 0) * load_part(y + at, n - at, 0), n - at);
+}
+
 static const struct block_kernels block_kernels = {
     .scores = scores,
     .sums = sums,
     .weigh = weigh_heads,
     .attend = attend,
-    .halve = halve,
+    .narrow = narrow,
     .relu = relu,
     .swish = swish,
     .gelu = gelu,
+    .gelu_tanh = gelu_tanh,
     .ssru = ssru,
     .mix = mix,
+    .multiply = multiply_floats,
 };
 
 /* The members that instruction sets with the same vectors share. */

@@ -105,20 +105,29 @@ struct packings {
 
 /* ---- attention by heads, and other operations of transformers ---- */
 
-/* d columns: `count` heads of `size` each, head h from column h * size on. */
+/* `count` heads of `size` columns each, head h from column h * size on; together d columns. scale:
+ * the factor of their scores, usually 1 / sqrt(size). */
 struct heads_shape {
     size_t count, size;
+    float scale;
 };
 
-/* The vectors that a row attends to. Vector t is at first + t * distance, or at path[t] + offset if
- * there is a path; both distances count numbers. half: the numbers are binary16. */
+/* The vectors of d numbers that a row attends to. Vector t is at first + t * distance, or at
+ * path[t]
+ * + offset if there is a path. narrow: its numbers are int16, two in a float, and its unit, the
+ * float that each is multiplied by, stands after them. */
 struct looked_at {
     const float *first;
     size_t distance;
     const float *const *path;
     size_t offset;
-    bool half;
+    bool narrow;
 };
+
+/* Returns the floats that a vector of d numbers takes. */
+static inline size_t kept_room(size_t d, bool narrow) {
+    return narrow ? (d + 1) / 2 + 1 : d;
+}
 
 /* A sentence whose n rows all attend to each other, `rows` of them now, from `first` on. The
  * vectors of q, k and v are `distance` floats apart. */
@@ -126,11 +135,12 @@ struct mutual {
     const float *q, *k, *v;
     size_t distance, n;
     size_t first, rows;
-    const float *slopes; /* [heads] ALiBi: a score is lower by slope times the distance of the two
-                            rows; NULL: no ALiBi */
-    float *scratch;      /* [mutual_scratch] */
-    float *weights;      /* [n, heads, n], of which these rows are written; NULL: not wanted */
-    float *out;          /* [n, d] side by side, of which these rows are written */
+    const float *lean; /* what is added to the score of row i for row j: head h's is at h *
+                          lean_distance + j - i; NULL: nothing */
+    size_t lean_distance;
+    float *scratch; /* [mutual_scratch] */
+    float *weights; /* [n, heads, n], of which these rows are written; NULL: not wanted */
+    float *out;     /* [n, d] side by side, of which these rows are written */
 };
 
 /* Floats for the keys of one head, column by column, and the weights of some rows. */
@@ -149,23 +159,28 @@ struct block_kernels {
     /* In place: e [heads, n] -> softmax(scale e_h) of every head. */
     void (*weigh)(size_t heads, size_t n, float scale, float *e);
 
-    /* Attention of rows to their whole sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head.
+    /* Attention of rows to their whole sentence: softmax(scale q_h . k_h + lean) v_h of every head.
      */
     void (*attend)(const struct heads_shape *heads, const struct mutual *mutual);
 
-    /* Rounds x to the nearest binary16. */
-    void (*halve)(const float *x, size_t n, uint16_t *out);
+    /* Writes x [n] as looked_at.narrow describes, in kept_room(n, true) floats: rounded to nearest,
+     * with max |x| / 32767 as its unit. That is NaN if a number is not finite. */
+    void (*narrow)(const float *x, size_t n, float *out);
 
-    /* In place: max(x, 0); x sigmoid(x); x Phi(x), with an absolute error below 3e-7 |x|. */
+    /* In place: max(x, 0); x sigmoid(x); x Phi(x), with an absolute error below 3e-7 |x|;
+     * the approximation of x Phi(x) by 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). */
     void (*relu)(float *x, size_t n);
     void (*swish)(float *x, size_t n);
     void (*gelu)(float *x, size_t n);
+    void (*gelu_tanh)(float *x, size_t n);
 
     /* Simpler simple recurrent unit, Kim et al. 2019: g = sigmoid(f), c' = g c + (1 - g) z, h =
      * max(c', 0); h overwrites z. */
     void (*ssru)(const float *f, size_t n, float *c, float *z);
     /* y' = sigmoid(i) x + sigmoid(f) y: the gate of average attention, Zhang et al. 2018. */
     void (*mix)(const float *i, const float *x, const float *f, size_t n, float *y);
+    /* y *= x. */
+    void (*multiply)(const float *x, size_t n, float *y);
 };
 
 /* ---- all other operations ---- */
@@ -235,7 +250,9 @@ struct kernels {
      * sqrt(1/2) (a s(g) + h). */
     void (*gated)(const float *x, size_t n, float *h);
     /* Each row x [n], n >= 1 -> gain * (x - mean) / sqrt(variance + epsilon) + shift in place:
-     * layer normalisation, Ba et al. 2016. ld: floats from row to row. */
+     * layer normalisation, Ba et al. 2016. shift NULL: gain * x / sqrt(mean(x^2) + epsilon),
+     * normalisation by the root mean square, Zhang and Sennrich 2019. ld: floats from row to row.
+     */
     void (*normalize)(float *x, size_t ld, size_t rows, const float *gain, const float *shift,
                       size_t n, float epsilon);
     /* y = max(x, y), element by element. */

@@ -57,7 +57,7 @@ struct backend {
     enum compute compute;
     const struct blas *blas; /* NULL: the kernels multiply */
     struct pages *pages;     /* memory for packed weights; NULL: each matrix has its own */
-    bool half_past;          /* decoder steps keep their past in binary16; false: in float32 */
+    bool half_past; /* a transformer's decoder keeps keys and values as int16; false: as float32 */
 };
 
 /* Returns the best for this processor, in float32. */

@@ -56,14 +56,14 @@ INLINE ivec widen(const void *p) {
     return (ivec)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
 }
 
+#define load_int16 load_int16
+INLINE vec load_int16(const void *p) {
+    return (vec)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
 #define load_half load_half
 INLINE vec load_half(const void *p) {
     return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-}
-
-#define store_halves store_halves
-INLINE void store_halves(uint16_t *p, vec v) {
-    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 /* x is made unsigned and its sign moves to w; pairs of products stay within int16. */

@@ -5,8 +5,8 @@
  *
  * The file of an instruction set, set_NAME.h, defines VL and those of the operations below for
  * which it has better instructions, each with a macro of its name; the others get the definition
- * that stands here, which is right everywhere. The sections are lanes, 16-bit floats, int8, and
- * functions.
+ * that stands here, which is right everywhere. The sections are lanes, 16-bit floats, int16, int8,
+ * and functions.
  */
 #ifndef ALIGND_VECTOR_H
 #define ALIGND_VECTOR_H
@@ -228,13 +228,14 @@ INLINE ivec widen(const void *p) {
 }
 #endif
 
-/* Loads VL finite numbers in binary16. */
+/* Loads VL numbers in binary16, of which none is infinite. */
 #ifndef load_half
 INLINE vec load_half(const void *p) {
     ivec h = widen(p);
     vec magnitude =
         (vec)((h & 0x7fff) << 13) *
         0x1p112f; /* the exponent's bias differs by 112; this is also right for subnormals */
+    magnitude = choose(magnitude > 65504.0f, splat(NAN), magnitude);
     return (vec)((ivec)magnitude | (h & 0x8000) << 16);
 }
 #endif
@@ -252,24 +253,32 @@ INLINE uint16_t upper_bits(uint32_t bits, int shift) {
 
 #define LARGEST_HALF 65504.0f
 
-/* Rounds to the nearest binary16; larger numbers become the largest. */
+/* Rounds to the nearest binary16; larger numbers become the largest, and NaN stays. */
 INLINE uint16_t half_of(float x) {
+    if (isnan(x))
+        return 0x7e00;
     uint32_t sign = bits_of(x) >> 16 & 0x8000;
     /* lowering the exponent's bias to that of binary16 makes x subnormal where the half is */
     return (uint16_t)(sign | upper_bits(bits_of(fminf(fabsf(x), LARGEST_HALF) * 0x1p-112f), 13));
 }
 
-/* The same for VL numbers that are within its range. */
-#ifndef store_halves
-INLINE void store_halves(uint16_t *p, vec v) {
-    for (int i = 0; i < VL; i++)
-        p[i] = half_of(v[i]);
+/* ---- int16 ---- */
+
+typedef int16_t shorts __attribute__((vector_size(VL * 2)));
+
+/* Loads VL integers as floats. */
+#ifndef load_int16
+INLINE vec load_int16(const void *p) {
+    shorts s;
+    memcpy(&s, p, sizeof s);
+    return __builtin_convertvector(__builtin_convertvector(s, ivec), vec);
 }
 #endif
 
-/* The same for VL numbers. */
-INLINE void store_half(uint16_t *p, vec v) {
-    store_halves(p, smaller(larger(v, splat(-LARGEST_HALF)), splat(LARGEST_HALF)));
+/* Stores VL integers that are within its range. */
+INLINE void store_int16(int16_t *p, ivec v) {
+    shorts s = __builtin_convertvector(v, shorts);
+    memcpy(p, &s, sizeof s);
 }
 
 /* ---- int8 ---- */

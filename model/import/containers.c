@@ -226,17 +226,17 @@ static const struct {
              {"<u8", STORED_U64}};
 
 /* A place in the header's text. */
-struct text {
+struct header_text {
     const char *at;
     bool fits; /* the text has been valid so far */
 };
 
-static void skip_blanks(struct text *text) {
+static void skip_blanks(struct header_text *text) {
     while (*text->at == ' ' || *text->at == '\n')
         text->at++;
 }
 
-static bool take(struct text *text, const char *token) {
+static bool take(struct header_text *text, const char *token) {
     skip_blanks(text);
     size_t length = strlen(token);
     bool found = strncmp(text->at, token, length) == 0;
@@ -244,12 +244,12 @@ static bool take(struct text *text, const char *token) {
     return found;
 }
 
-static void need(struct text *text, const char *token) {
+static void need(struct header_text *text, const char *token) {
     text->fits = text->fits && take(text, token);
 }
 
 /* Reads a string in single quotes, without escapes. */
-static void read_string(struct text *text, char *out, size_t room) {
+static void read_string(struct header_text *text, char *out, size_t room) {
     need(text, "'");
     size_t length = strcspn(text->at, "'\\\n");
     text->fits = text->fits && text->at[length] == '\'' && length < room;
@@ -262,7 +262,7 @@ static void read_string(struct text *text, char *out, size_t room) {
 /* Reads the three keys, which may be in any order and must occur once each. */
 static bool read_header(char *header, struct stored_tensor *entry, char descr[DESCR_BYTES],
                         bool *fortran) {
-    struct text text = {header, true};
+    struct header_text text = {header, true};
     unsigned seen = 0;
     need(&text, "{");
     while (text.fits && !take(&text, "}")) {

@@ -1,10 +1,13 @@
 /* The files of this folder share this interface. It is in the order of a conversion, which finds
  * the parts of a foreign model, reads its tokens, plans the tensors and the configuration in the
- * module of the model's family, and writes the model folder. */
+ * module of the model's family, and writes the model folder. A family is a file that defines a
+ * struct import_family, declared below, and a row of the table in import.c. */
 #ifndef ALIGND_IMPORT_CONVERSION_H
 #define ALIGND_IMPORT_CONVERSION_H
 
+#include "model/import/import_options.h"
 #include "model/import/tensors.h"
+#include <stdio.h>
 
 /* ---- parts ----
  * The forms in which models are distributed: an unpacked OPUS-MT package, the files of a Firefox
@@ -20,14 +23,14 @@ struct origin {
 };
 
 /* The programs that a model was made for, which decide how it is decoded if its files do not. */
-enum family {
-    FAMILY_OTHER,
-    FAMILY_BERGAMOT,
-    FAMILY_OPUS
-}; /* FAMILY_BERGAMOT: Firefox and translateLocally */
+enum program {
+    PROGRAM_OTHER,
+    PROGRAM_BERGAMOT,
+    PROGRAM_OPUS
+}; /* PROGRAM_BERGAMOT: Firefox and translateLocally */
 
 struct parts {
-    enum family family;
+    enum program program;
     const char *folder; /* the model's folder */
     const char *name;   /* the model's file, as messages and the card name it */
     const char *model;
@@ -47,14 +50,25 @@ struct parts {
  * with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; messages begin with a path. */
 int parts_find(const char *const *paths, size_t count, const char *shown, struct arena *arena,
                struct parts *out, struct error *err);
+/* These return -1 with ERROR_FORMAT and what to get in its stead if a file, or a folder of these
+ * files, is a model of a program whose models alignd does not read. */
+int foreign_check_file(const char *path, struct error *err);
+int foreign_check_folder(const char *folder, const char *const *names, size_t count,
+                         struct error *err);
 /* Returns true if the path is a Hugging Face folder or a file in one. folder: set to that folder.
  */
 bool parts_huggingface(const char *path, struct arena *arena, const char **folder);
 
-/* Finds the licence and the attribution. name: the model's name; firefox: it is one of Mozilla's
- * models. */
-int conversion_origin_find(const char *folder, const char *name, bool firefox, const char *card,
-                           struct arena *arena, struct origin *out, struct error *err);
+/* The clues to where a model comes from. */
+struct origin_clues {
+    const char *folder, *name; /* the model's folder and its name */
+    bool firefox;              /* it is one of Mozilla's models */
+    const char *card;
+};
+
+/* Finds the licence and the attribution. */
+int conversion_origin_find(const struct origin_clues *clues, struct arena *arena,
+                           struct origin *out, struct error *err);
 /* Reads README.md beside the model; "" if it is missing. */
 int conversion_origin_card(const char *folder, struct arena *arena, const char **card,
                            struct error *err);
@@ -237,6 +251,7 @@ struct conversion {
     size_t vocabulary; /* number of target tokens of a multilingual model */
     bool has_shortlist, has_quality;
     enum storage_kind storage;
+    const char *compute; /* compute type of the model's own decoder; NULL: not stated */
 };
 
 /* Frees everything that the conversion owns. */
@@ -258,6 +273,63 @@ int folder_publish(const char *folder, const char *out, struct error *err);
 /* Removes the folder with its contents. */
 void folder_remove(const char *folder);
 
+/* ---- the import ---- */
+
+enum { IMPORT_PATHS_MOST = 16 };
+
+/* An import in progress. */
+struct import {
+    const struct import_options *options;
+    struct arena arena;
+    const char *work; /* a folder beside the one that is made, with a name that no model has; NULL:
+                         not made yet */
+    const char
+        *made; /* the first folder on the way to INTO that did not exist; NULL: all existed */
+    const char *paths[IMPORT_PATHS_MOST]; /* [path_count] the given paths, or the folders of
+                                             unpacked archives */
+    const char *shown;                    /* the first path as the user knows it */
+    const char *inner; /* the name of the only folder in an archive; NULL: none */
+    struct alias *aliases;
+    unsigned unpacked; /* the number of folders in `work` that are used */
+    const char *name;  /* of the model folder */
+    struct conversion conversion;
+    FILE *said; /* lines that report the result */
+};
+
+/* A kind of foreign model. */
+struct import_family {
+    /* Returns true if the paths of the import are a model of this family. */
+    bool (*is)(struct import *import);
+    /* Fills in the conversion, and calls conversion_begin. Returns -1 with ERROR_INPUT, ERROR_FILE,
+     * ERROR_FORMAT or ERROR_MEMORY, and a message that names a file or a tensor. */
+    int (*convert)(struct import *import, struct error *err);
+};
+/* CTranslate2's folders and packages of Argos; Hugging Face's folders; Marian and Nematus. */
+extern const struct import_family import_ctranslate2, import_huggingface, import_marian;
+
+/* Unpacks an archive and replaces its path with the folder's or, if that contains only one folder,
+ * the inner folder's. A .npz is an archive, too, but is read directly, and so is pytorch_model.bin.
+ */
+int conversion_open(struct import *import, const char *path, const char **out, struct error *err);
+/* Replaces compressed files with their contents, under their names without the ending. */
+int conversion_expand(struct import *import, struct parts *parts, struct error *err);
+/* Replaces the paths of unpacked files in the message with those of their archives, and makes sure
+ * that the message names the first path. */
+void conversion_show_paths(const struct import *import, struct error *err);
+/* Returns the name of a file or folder without the suffixes of archives, compression and models. */
+const char *conversion_stem(const char *name, struct arena *arena);
+
+/* Limits on a sentence. */
+struct model_limits {
+    size_t source_tokens;
+    double target_ratio;
+};
+/* Begins config.json and sets the folder's name. limits: the model's, which apply unless the
+ * options set others; NULL: those of a transformer whose files state none. source, target: its
+ * languages; NULL: unknown. */
+int conversion_begin(struct import *import, const struct model_limits *limits, const char *source,
+                     const char *target, struct error *err);
+
 /* ---- Marian and Nematus ---- */
 
 enum { OPTION_ROWS_MOST = 64 };
@@ -276,10 +348,13 @@ struct marian_options {
     const char *ignored;    /* names of ignored options, separated by commas; "": none */
 };
 
-/* Returns the value, which may be "". The table must list the name for the model's type. */
-const char *marian_option(const struct marian_options *options, const char *name);
+/* Return the value, which may be "", whether it is "true", and its number. The table must list the
+ * name for the model's type. */
+const char *marian_options_value(const struct marian_options *options, const char *name);
+bool marian_options_on(const struct marian_options *options, const char *name);
+size_t marian_options_number(const struct marian_options *options, const char *name);
 /* Returns true if source and target have one embedding. */
-bool marian_shares(const struct marian_options *options);
+bool marian_options_share_embedding(const struct marian_options *options);
 
 /* Reads the text of the options: Marian's YAML, or Nematus's JSON if it begins with {. own: the
  * text comes from the model itself, and an unknown option is an error; otherwise it comes from a
@@ -287,17 +362,6 @@ bool marian_shares(const struct marian_options *options);
  * message that names the option, or with ERROR_MEMORY. */
 int marian_options_read(const char *text, size_t length, bool own, struct arena *arena,
                         struct marian_options *out, struct error *err);
-
-/* Sizes of the vocabularies. */
-struct marian_sizes {
-    size_t source, target;
-};
-
-/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the
- * model determines them, in a new object that the caller owns; NULL after an error, which the
- * tensors hold. */
-struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options,
-                                   json_t **sections);
 
 /* ---- transformers of other programs ---- */
 
@@ -311,41 +375,30 @@ struct transformer_options {
     import_stop stop;
 };
 
-/* Converts Hugging Face's folders of MarianMT, M2M-100 and NLLB-200. They have one structure:
- * config.json and model.safetensors or pytorch_model.bin, in one file or in several that an index
- * names.
- *
- * MarianMT also has vocab.json (and target_vocab.json), source.spm and target.spm. The model
- * becomes the same folder as the Marian model that it was made from: without the padding token,
- * which has no counterpart there, and with Marian's own positions and epsilon, with which it was
- * trained.
- *
- * M2M-100 and NLLB-200 have sentencepiece.bpe.model, and M2M-100 also has vocab.json, which numbers
- * its pieces. The ids of NLLB-200's pieces are those of the file plus one, and follow <s>, <pad>,
- * </s> and <unk>. The tokens of languages come next, in the order of special_tokens_map.json or
- * else tokenizer_config.json, unless the latter gives their ids. The model becomes the same folder
- * as CTranslate2's conversion of it.
- *
- * Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the
- * configuration. Returns -1 with a message that begins with the name of a file in the folder or of
- * a tensor. */
-int huggingface_convert(const char *folder, const struct transformer_options *options,
-                        struct arena *arena, struct conversion *out, struct error *err);
-
-/* Converts a model of CTranslate2, whose files conversion_ctranslate2_find has found, in the same
- * way. */
+/* Converts a model of CTranslate2, whose files conversion_ctranslate2_find has found. Fills in
+ * the container, the tensors, the tokenizer and the origin, and adds sections to the configuration.
+ * Returns -1 with a message that begins with the name of a file in the folder or of a tensor.
+ * Declared for tests, as the steps below. */
 int ctranslate2_convert(const struct ctranslate2_parts *parts,
                         const struct transformer_options *options, struct arena *arena,
                         struct conversion *out, struct error *err);
 
-/* The steps of ctranslate2_convert, declared for tests. */
+/* Hugging Face's T5, mT5, UMT5 and MADLAD-400, by model_type in config.json. */
+bool t5_is(const json_t *config);
+/* Plans the tensors of a model whose file is open, and fills in the tokenizer and sections of the
+ * configuration. guided: its attention was trained to align. Returns -1 as ctranslate2_convert. */
+int t5_convert(const char *folder, const json_t *config, bool guided, struct arena *arena,
+               struct conversion *out, struct error *err);
+
+/* The steps of ctranslate2_convert. */
 
 struct ctranslate2_settings {
     const char *unknown, *begin, *end; /* the tokens that this model uses as <unk>, <s> and </s> */
     const char *first_input; /* bos or eos, for the decoder in the model folder's config.json; NULL:
                                 another token */
-    bool eos;                /* the encoder reads </s> */
-    double epsilon;
+    const char *start;       /* the decoder's first token; "": not stated */
+    bool bos, eos;           /* the encoder reads <s>, and </s> */
+    double epsilon;          /* of norms; 0: not stated */
 };
 /* Reads config.json, which old models lack. */
 int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct arena *arena,
@@ -354,11 +407,10 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
  * target's tokens, unless the files are missing. */
 int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct arena *arena,
                                json_t **out, struct tokens *target, struct error *err);
-/* Reads the vocabularies. source, target: the numbers of tokens that the model has. */
+/* Reads the vocabularies. sizes: the numbers of tokens that the model has, the source's first. */
 int ctranslate2_read_words(const struct ctranslate2_parts *parts,
-                           const struct ctranslate2_settings *settings, size_t source,
-                           size_t target, struct arena *arena, struct tokenizer_files *out,
-                           struct error *err);
+                           const struct ctranslate2_settings *settings, const size_t sizes[2],
+                           struct arena *arena, struct tokenizer_files *out, struct error *err);
 
 /* The header of model.bin. */
 struct ctranslate2_head {

@@ -236,7 +236,8 @@ int ctranslate2_open(const char *path, struct arena *arena, struct container *ou
 
 /* ---- config.json ---- */
 
-static const double USUAL_EPSILON = 1e-5;
+/* The epsilon of norms for which the file states none. */
+static const double USUAL_EPSILON = 1e-5, USUAL_EPSILON_RMS = 1e-6;
 
 static const char *token_of(const json_t *root, const char *key, const char *usual,
                             struct arena *arena) {
@@ -250,22 +251,18 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
     json_t *root = NULL;
     if (source_exists(path) && source_json(path, path, arena, &root, err) != 0)
         return -1;
-    struct ctranslate2_settings made = {.unknown = token_of(root, "unk_token", "<unk>", arena),
-                                        .begin = token_of(root, "bos_token", "<s>", arena),
-                                        .end = token_of(root, "eos_token", "</s>", arena),
-                                        .eos =
-                                            json_is_true(json_object_get(root, "add_source_eos")),
-                                        .epsilon = USUAL_EPSILON};
+    struct ctranslate2_settings made = {
+        .unknown = token_of(root, "unk_token", "<unk>", arena),
+        .begin = token_of(root, "bos_token", "<s>", arena),
+        .end = token_of(root, "eos_token", "</s>", arena),
+        .eos = json_is_true(json_object_get(root, "add_source_eos")),
+        .bos = json_is_true(json_object_get(root, "add_source_bos"))};
     const char *start = token_of(root, "decoder_start_token", "", arena);
     const json_t *epsilon = json_object_get(root, "layer_norm_epsilon");
     int result = arena_failed(arena) ? error_memory(err) : 0;
-    if (result == 0 && json_is_true(json_object_get(root, "add_source_bos")))
-        result = error_set(err, ERROR_FORMAT,
-                           "%s: add_source_bos true is not supported: no model of alignd reads <s>",
-                           path);
     if (json_is_number(epsilon))
         made.epsilon = json_number_value(epsilon);
-    if (result == 0 && !(made.epsilon >= 1e-12 && made.epsilon <= 0.1))
+    if (result == 0 && json_is_number(epsilon) && !(made.epsilon >= 1e-12 && made.epsilon <= 0.1))
         result = error_set(err, ERROR_FORMAT,
                            "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path,
                            made.epsilon);
@@ -275,6 +272,7 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
         made.first_input = !*start || strcmp(start, made.begin) == 0 ? "bos"
                            : strcmp(start, made.end) == 0            ? "eos"
                                                                      : NULL;
+        made.start = start;
         *out = made;
     }
     json_decref(root);
@@ -362,13 +360,11 @@ int ctranslate2_read_languages(const struct ctranslate2_parts *parts, struct are
     return conversion_tokens_languages(&sides[0], &sides[1], arena, out, err);
 }
 
-/* size: the number of tokens that the model has. */
-static int read_vocabulary(const struct ctranslate2_parts *parts,
-                           const struct ctranslate2_settings *settings, struct tokens *tokens,
-                           size_t side, size_t size, struct arena *arena, struct vocabulary *out,
-                           struct error *err) {
-    /* The model's own three tokens get alignd's names; another token that already has such a name
-     * gets another spelling. */
+/* Gives the model's own three tokens alignd's names. size: the number of tokens that the model has.
+ * ends: </s> must be one of them. */
+static int rename_special(const struct ctranslate2_settings *settings, struct tokens *tokens,
+                          size_t size, bool ends, struct arena *arena, struct error *err) {
+    /* another token that already has such a name gets another spelling */
     const char *const special[][2] = {
         {settings->unknown, "<unk>"}, {settings->begin, "<s>"}, {settings->end, "</s>"}};
     bool known = false, ended = false;
@@ -388,18 +384,22 @@ static int read_vocabulary(const struct ctranslate2_parts *parts,
     if (tokens->count != size)
         return error_set(err, ERROR_FORMAT, "%s: has %s tokens, the model %s", tokens->path,
                          source_thousands(arena, tokens->count), source_thousands(arena, size));
-    if (!ended && (side == 1 || settings->eos))
-        return error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
+    return ended || !ends
+               ? 0
+               : error_set(err, ERROR_FORMAT, "%s: %s is missing", tokens->path, settings->end);
+}
 
+/* segmenter: NULL if there is none; guessed: it may not belong to the model. */
+static int read_vocabulary(const struct tokens *tokens, const char *segmenter, bool guessed,
+                           struct arena *arena, struct vocabulary *out, struct error *err) {
     struct vocabulary list;
-    const char *segmenter = parts->segmenters[side];
     struct error other = {0};
     if (vocabulary_of_words(tokens->path, tokens->list, tokens->count, arena, &list, err) != 0)
         return -1;
     bool fits = segmenter && conversion_tokens_check_pieces(tokens, segmenter, arena, &other) == 0;
     if (fits)
         return vocabulary_segmented(segmenter, &list, arena, out, err);
-    if (segmenter && !parts->guessed)
+    if (segmenter && !guessed)
         return error_set(err, other.code, "%s", other.message);
 
     /* Without a SentencePiece file, text is split into tokens only at white space, so tokens that
@@ -424,11 +424,9 @@ static int read_vocabulary(const struct ctranslate2_parts *parts,
 }
 
 int ctranslate2_read_words(const struct ctranslate2_parts *parts,
-                           const struct ctranslate2_settings *settings, size_t source,
-                           size_t target, struct arena *arena, struct tokenizer_files *out,
-                           struct error *err) {
+                           const struct ctranslate2_settings *settings, const size_t sizes[2],
+                           struct arena *arena, struct tokenizer_files *out, struct error *err) {
     static const char *const names[] = {"source", "target"};
-    const size_t sizes[] = {source, target};
     struct vocabulary sides[2];
     struct tokens tokens;
     int shared = read_tokens(parts->folder, "shared", arena, &tokens, err);
@@ -446,7 +444,9 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts,
             return error_set(err, ERROR_FORMAT,
                              "%s: a vocabulary must have at most %d tokens, got %zu", tokens.path,
                              MOST_WORDS, tokens.count);
-        if (read_vocabulary(parts, settings, &tokens, side, sizes[side], arena, &sides[side],
+        if (rename_special(settings, &tokens, sizes[side], side == 1 || settings->eos, arena,
+                           err) != 0 ||
+            read_vocabulary(&tokens, parts->segmenters[side], parts->guessed, arena, &sides[side],
                             err) != 0)
             return -1;
     }
@@ -456,11 +456,24 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts,
 /* ---- conversion ----
  * Matrices are [out, in], as ours. In self-attention the rows of linear_0 are those of query, key
  * and value, one after the other; in cross-attention linear_0 is the query, linear_1 key and value,
- * linear_2 the output. */
+ * linear_2 the output. Several heads may share a key and a value (Ainslie et al. 2023); ours are
+ * then as many equal ones. */
 
 enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
+enum { MOST_WIDTH = 1 << 24, MOST_DISTANCE = 1 << 12 };
+
+struct words {
+    size_t source, target; /* sizes of the vocabularies */
+    bool shared, tied;
+    bool zero;      /* the decoder begins with a zero vector */
+    long alignment; /* the layer whose attention aligns, from 0, or a negative number that counts
+                       from the last layer, -1 */
+};
 
 struct converter {
+    const struct ctranslate2_parts *parts;
+    struct ctranslate2_settings settings;
+    struct words words;
     struct tensors *tensors;
     const struct ctranslate2_head *head;
     size_t size, heads; /* d; heads of the spec, if the file does not state them */
@@ -470,9 +483,23 @@ struct converter {
 struct side {
     const char *name; /* encoder or decoder */
     size_t layers, heads, filter;
+    size_t width; /* columns of all heads, usually d */
+    bool biases;  /* linear layers have biases */
+    bool plain;   /* scores are not divided by the root of a head's columns */
+    /* Relative positions: buckets, and the distance from which on all share the last; 0: none.
+     * each: every layer has its own table. */
+    size_t buckets, farthest;
+    bool each;
     bool before; /* norms come before each block */
+    bool rms;    /* norms are by the root mean square */
+    bool gated;  /* the feed-forward has a gate */
+    bool first;  /* the input of the first block is normalised */
     bool scaled; /* embeddings times sqrt(d) */
     bool stored; /* positions are a table in the file */
+    /* How positions rotate queries and keys. size: columns of a head, 0: all, -1: they do not. */
+    struct rotation {
+        double size, interleave, base;
+    } rotation;
     const char *activation;
 };
 
@@ -545,7 +572,7 @@ static double flag(struct converter *c, const char *side, const char *name, doub
 
 /* Variables, by the ends of their names, that alignd's blocks do not support unless their value has
  * no effect. */
-enum harmless { NEVER, ALWAYS, ZERO, ZERO_OR_ONE, HEADS, HEAD_SIZE, QUERY_SCALE };
+enum harmless { NEVER, ALWAYS, ZERO, HEAD_SIZE, QUERY_SCALE };
 static const struct {
     const char *end;
     enum harmless harmless;
@@ -555,29 +582,24 @@ static const struct {
     {"relative_position_values", NEVER, "relative positions"},
     {"relative_asymmetric_position_keys", NEVER, "relative positions"},
     {"relative_left_max_position", NEVER, "relative positions"},
-    {"relative_attention_bias", NEVER, "relative positions, as T5 and MADLAD-400 have them,"},
-    {"relative_attention_max_distance", NEVER,
-     "relative positions, as T5 and MADLAD-400 have them,"},
-    {"rotary_dim", NEVER, "rotary positions"},
+    {"relative_attention_max_distance", ALWAYS, ""}, /* read_relative */
+    {"rotary_dim", ALWAYS, ""},                      /* read_rotation */
     {"rotary_interleave", ALWAYS, ""},
     {"rotary_base", ALWAYS, ""},
-    {"rotary_scaling_type", ALWAYS, ""},
+    {"rotary_scaling_type", NEVER, "scaled rotary positions"},
     {"rotary_scaling_factor", ALWAYS, ""},
     {"alibi", ZERO, "CTranslate2's ALiBi"},
     {"alibi_use_positive_positions", ALWAYS, ""},
     {"scale_alibi", ALWAYS, ""},
-    {"multi_query_attention", ZERO, "attention with keys for several heads"},
-    {"num_heads_kv", HEADS, "attention with keys for several heads"},
-    {"head_dim", HEAD_SIZE, "heads that are not d / heads wide"},
+    {"multi_query_attention", ALWAYS, ""}, /* the rows of the matrices show it */
+    {"num_heads_kv", ALWAYS, ""},
+    {"head_dim", HEAD_SIZE, "heads of another width"},
     {"sliding_window", ZERO, "a window of self-attention"},
     {"queries_scale", QUERY_SCALE, "another scale of queries"},
-    {"scale_outputs", ZERO_OR_ONE, "a scale of the output"},
     {"embeddings_merge", ALWAYS, ""}, /* matters only with several embeddings */
     {"embeddings_1/weight", NEVER, "a source of several factors"},
-    {"layernorm_embedding/gamma", NEVER, "a norm after the embedding, as BART and mBART have it,"},
     {"project_in/weight", NEVER, "an embedding of another size"},
     {"project_out/weight", NEVER, "an embedding of another size"},
-    {"ffn/linear_0_noact/weight", NEVER, "a gated feed-forward"},
 };
 
 /* Refuses features that alignd's blocks lack, and names them. */
@@ -594,14 +616,13 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
             float value = 0;
             bool harmless = kind == ALWAYS;
             if (kind != ALWAYS && kind != NEVER && number_of(&t->from->entries[i], &value)) {
-                double heads = (double)sides[!source_begins(name, "encoder")].heads,
-                       given = (double)value;
-                double size = (double)c->size / heads;
-                harmless = kind == HEADS         ? given == heads
-                           : kind == HEAD_SIZE   ? given == size
-                           : kind == ZERO_OR_ONE ? given == 0 || given == 1
-                           : kind == QUERY_SCALE ? fabs(given * sqrt(size) - 1) < 1e-6
-                                                 : given == 0;
+                const struct side *side = &sides[!source_begins(name, "encoder")];
+                size_t head = side->width / side->heads;
+                double given = (double)value, size = (double)head;
+                harmless = kind == HEAD_SIZE ? given == size
+                           : kind == QUERY_SCALE
+                               ? side->plain ? given == 1 : fabs(given * sqrt(size) - 1) < 1e-6
+                               : given == 0;
             }
             if (!harmless)
                 tensors_fail(t, "%s: the model has %s%s which alignd does not",
@@ -613,87 +634,169 @@ static void refuse_lacking(struct converter *c, const struct side sides[2]) {
 
 /* ---- matrices and vectors ---- */
 
-/* Plans a matrix of the rows first .. first + count - 1 of a matrix [outputs, inputs]. */
-static void matrix(struct converter *c, const char *theirs, const char *ours, size_t outputs,
-                   size_t inputs, size_t first, size_t count) {
-    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, outputs, inputs);
+/* Our `count` rows are those from `first` on of their `outputs` rows; where `shared` of our heads,
+ * of `head` rows each, share one of theirs, each of theirs serves so often. */
+struct output_rows {
+    size_t outputs, first, count;
+    size_t shared, head;
+};
+
+/* Returns how many rows are taken at a time. */
+static size_t rows_together(const struct output_rows *rows) {
+    return rows->shared > 1 ? rows->head : rows->count;
+}
+
+/* Returns the row of theirs that becomes our row `row`, the first of some rows_together. */
+static size_t theirs_of(const struct output_rows *rows, size_t row) {
+    return rows->first + (rows->shared > 1 ? row / rows->head / rows->shared * rows->head : row);
+}
+
+/* Plans a matrix of these rows of a matrix [outputs, inputs]. */
+static void matrix(struct converter *c, const char *theirs, const char *ours,
+                   struct output_rows rows, size_t inputs) {
+    size_t first = rows.first, count = rows.count, step = rows_together(&rows);
+    const struct stored_tensor *from = tensors_matrix(c->tensors, theirs, rows.outputs, inputs);
     struct made *made = tensors_make(c->tensors, ours, count, inputs);
-    tensors_patch(c->tensors, made,
-                  (struct patch){.from = from, .row = first, .rows = count, .columns = inputs});
-    if (from && from->kind == STORED_I8 && (from->row_scales || first == 0)) {
+    for (size_t row = 0; row < count; row += step)
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = from,
+                                     .row = theirs_of(&rows, row),
+                                     .to_row = row,
+                                     .rows = step,
+                                     .columns = inputs});
+    if (from && from->kind == STORED_I8 && rows.shared <= 1 && (from->row_scales || first == 0)) {
         made->given = from;
         made->given_row = first;
     }
 }
 
-/* Plans a vector of the numbers first .. first + count - 1 of a bias [size], or of zeros if the
- * bias is missing. */
-static void bias(struct converter *c, const char *theirs, const char *ours, size_t size,
-                 size_t first, size_t count) {
-    struct made *made = tensors_make_vector(c->tensors, ours, count);
-    if (tensors_find(c->tensors, theirs))
+/* Plans a vector of the numbers of these rows of a bias, or of zeros if the bias is missing. */
+static void bias(struct converter *c, const char *theirs, const char *ours,
+                 struct output_rows rows) {
+    struct made *made = tensors_make_vector(c->tensors, ours, rows.count);
+    size_t step = rows_together(&rows);
+    if (!tensors_find(c->tensors, theirs))
+        return;
+    for (size_t row = 0; row < rows.count; row += step)
         tensors_patch(c->tensors, made,
-                      (struct patch){.from = tensors_vector(c->tensors, theirs, size),
-                                     .column = first,
+                      (struct patch){.from = tensors_vector(c->tensors, theirs, rows.outputs),
+                                     .column = theirs_of(&rows, row),
+                                     .to_column = row,
                                      .rows = 1,
-                                     .columns = count});
+                                     .columns = step});
 }
 
-static void norm(struct converter *c, const char *theirs, const char *ours) {
+static void scaled_norm(struct converter *c, const struct side *side, const char *theirs,
+                        const char *ours, float factor) {
     static const char *const parts[][2] = {{"gamma", "gain"}, {"beta", "shift"}};
-    if (tensors_find(c->tensors, tensors_named("%s/gamma", theirs).text) &&
-        !tensors_find(c->tensors, tensors_named("%s/beta", theirs).text))
-        tensors_fail(c->tensors,
-                     "%s/gamma: the model has norms without beta (RMSNorm), which alignd does not",
-                     theirs);
-    for (size_t i = 0; i < 2; i++)
-        tensors_copy_vector(
-            c->tensors, tensors_named("%s.norm.%s", ours, parts[i][1]).text,
-            tensors_vector(c->tensors, tensors_named("%s/%s", theirs, parts[i][0]).text, c->size),
-            c->size);
+    for (size_t i = 0; i < (side->rms ? 1 : 2); i++) {
+        struct made *made = tensors_make_vector(
+            c->tensors, tensors_named("%s.norm.%s", ours, parts[i][1]).text, c->size);
+        tensors_patch(c->tensors, made,
+                      (struct patch){.from = tensors_vector(
+                                         c->tensors,
+                                         tensors_named("%s/%s", theirs, parts[i][0]).text, c->size),
+                                     .factor = factor,
+                                     .rows = 1,
+                                     .columns = c->size});
+    }
+}
+
+static void norm(struct converter *c, const struct side *side, const char *theirs,
+                 const char *ours) {
+    scaled_norm(c, side, theirs, ours, 1);
 }
 
 /* ---- the stacks ---- */
 
+/* Returns the rows of a side's keys, which are whole heads that ours can share; all columns if
+ * `rows` are not, so that the matrix's shape is refused. */
+static size_t keys_of(const struct side *side, size_t rows) {
+    size_t head = side->width / side->heads;
+    return rows > 0 && rows % head == 0 && side->width % rows == 0 ? rows : side->width;
+}
+
+/* The factor of the decoder's output, which the norm on top takes over. */
+static float scale_of_output(struct converter *c) {
+    double factor = flag(c, "decoder", "scale_outputs", 1), usual = 1 / sqrt((double)c->size);
+    if (factor != 0 && factor != 1 && fabs(factor / usual - 1) > 1e-6)
+        tensors_fail(c->tensors,
+                     "decoder/scale_outputs: must be 1, or 1 by the root of the size (%g), got %g",
+                     usual, factor);
+    return factor == 0 ? 1 : (float)factor;
+}
+
+/* Plans the tables of relative positions. */
+static void relative(struct converter *c, const struct side *side) {
+    for (size_t i = 0; side->buckets > 0 && i < side->layers; i++) {
+        struct name theirs =
+            tensors_named("%s/layer_%zu/self_attention/relative_attention_bias", side->name, i);
+        const struct stored_tensor *from =
+            tensors_matrix(c->tensors, theirs.text, side->buckets, side->heads);
+        if (side->each || i == 0)
+            tensors_copy(c->tensors,
+                         side->each
+                             ? tensors_named("%s.layers.%zu.self.positions", side->name, i).text
+                             : tensors_named("%s.positions", side->name).text,
+                         from, side->buckets, side->heads)
+                ->exact = true;
+    }
+}
+
 static void stack(struct converter *c, struct side *side) {
-    size_t d = c->size, f = side->filter;
+    bool crosses = strcmp(side->name, "decoder") == 0;
+    const struct name self = tensors_named("%s/layer_0/self_attention/linear_0/weight", side->name),
+                      cross = tensors_named("%s/layer_0/attention/linear_1/weight", side->name);
+    size_t d = c->size, w = side->width, f = side->filter, head = w / side->heads,
+           all = tensors_rows(c->tensors, self.text),
+           own = keys_of(side, all > w ? (all - w) / 2 : w), shared = w / own,
+           other = crosses ? keys_of(side, tensors_rows(c->tensors, cross.text) / 2) : w,
+           shared_cross = w / other;
     const struct {
         const char *theirs, *ours;
-        size_t outputs, inputs; /* size of their matrix [outputs, inputs]; 0: the block is a norm */
-        size_t first, count;    /* our rows of their matrix */
-    } blocks[] = {{"self_attention/linear_0", "self.query", 3 * d, d, 0, d},
-                  {"self_attention/linear_0", "self.key", 3 * d, d, d, d},
-                  {"self_attention/linear_0", "self.value", 3 * d, d, 2 * d, d},
-                  {"self_attention/linear_1", "self.output", d, d, 0, d},
-                  {"self_attention/layer_norm", "self", 0, 0, 0, 0},
-                  {"attention/linear_0", "cross.query", d, d, 0, d},
-                  {"attention/linear_1", "cross.key", 2 * d, d, 0, d},
-                  {"attention/linear_1", "cross.value", 2 * d, d, d, d},
-                  {"attention/linear_2", "cross.output", d, d, 0, d},
-                  {"attention/layer_norm", "cross", 0, 0, 0, 0},
-                  {"ffn/linear_0", "filter.input", f, d, 0, f},
-                  {"ffn/linear_1", "filter.output", d, f, 0, d},
-                  {"ffn/layer_norm", "filter", 0, 0, 0, 0}};
-    bool crosses = strcmp(side->name, "decoder") == 0;
+        size_t inputs;           /* columns of their matrix; 0: the block is a norm */
+        struct output_rows rows; /* our rows of it */
+    } blocks[] = {
+        {"self_attention/linear_0", "self.query", d, {w + 2 * own, 0, w, 1, 0}},
+        {"self_attention/linear_0", "self.key", d, {w + 2 * own, w, w, shared, head}},
+        {"self_attention/linear_0", "self.value", d, {w + 2 * own, w + own, w, shared, head}},
+        {"self_attention/linear_1", "self.output", w, {d, 0, d, 1, 0}},
+        {"self_attention/layer_norm", "self", 0, {0}},
+        {"attention/linear_0", "cross.query", d, {w, 0, w, 1, 0}},
+        {"attention/linear_1", "cross.key", d, {2 * other, 0, w, shared_cross, head}},
+        {"attention/linear_1", "cross.value", d, {2 * other, other, w, shared_cross, head}},
+        {"attention/linear_2", "cross.output", w, {d, 0, d, 1, 0}},
+        {"attention/layer_norm", "cross", 0, {0}},
+        {"ffn/linear_0", "filter.input", d, {f, 0, f, 1, 0}},
+        {"ffn/linear_0_noact", "filter.gate", d, {f, 0, f, 1, 0}},
+        {"ffn/linear_1", "filter.output", f, {d, 0, d, 1, 0}},
+        {"ffn/layer_norm", "filter", 0, {0}}};
     for (size_t i = 0; i < side->layers && !c->tensors->failed; i++)
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
             struct name theirs = tensors_named("%s/layer_%zu/%s", side->name, i, blocks[b].theirs);
             struct name ours = tensors_named("%s.layers.%zu.%s", side->name, i, blocks[b].ours);
-            if (!crosses && source_begins(blocks[b].theirs, "attention/"))
+            if ((!crosses && source_begins(blocks[b].theirs, "attention/")) ||
+                (!side->gated && source_ends(blocks[b].theirs, "_noact")))
                 continue;
-            if (!blocks[b].outputs) {
-                norm(c, theirs.text, ours.text);
+            if (!blocks[b].inputs) {
+                norm(c, side, theirs.text, ours.text);
                 continue;
             }
             matrix(c, tensors_named("%s/weight", theirs.text).text,
-                   tensors_named("%s.weight", ours.text).text, blocks[b].outputs, blocks[b].inputs,
-                   blocks[b].first, blocks[b].count);
-            bias(c, tensors_named("%s/bias", theirs.text).text,
-                 tensors_named("%s.bias", ours.text).text, blocks[b].outputs, blocks[b].first,
-                 blocks[b].count);
+                   tensors_named("%s.weight", ours.text).text, blocks[b].rows, blocks[b].inputs);
+            if (side->biases)
+                bias(c, tensors_named("%s/bias", theirs.text).text,
+                     tensors_named("%s.bias", ours.text).text, blocks[b].rows);
         }
+    float factor = crosses ? scale_of_output(c) : 1;
     if (side->before)
-        norm(c, tensors_named("%s/layer_norm", side->name).text, side->name);
+        scaled_norm(c, side, tensors_named("%s/layer_norm", side->name).text, side->name, factor);
+    else if (factor != 1)
+        tensors_fail(c->tensors, "decoder/scale_outputs: needs a norm on top");
+    relative(c, side);
+    if (side->first)
+        norm(c, side, tensors_named("%s/layernorm_embedding", side->name).text,
+             tensors_named("%s.embedding", side->name).text);
 
     struct name theirs = tensors_named("%s/position_encodings/encodings", side->name);
     side->stored = tensors_find(c->tensors, theirs.text) != NULL;
@@ -706,8 +809,103 @@ static void stack(struct converter *c, struct side *side) {
         true;
 }
 
+/* True if the file has this variable of the side. */
+static bool has(const struct converter *c, const struct side *side, const char *name) {
+    return tensors_find(c->tensors, tensors_named("%s/%s", side->name, name).text) != NULL;
+}
+
+/* Returns a number of a layer's self-attention, or `missing` if the file lacks it. */
+static double number_in(const struct converter *c, const struct name *layer, const char *name,
+                        double missing) {
+    float value;
+    const struct stored_tensor *found =
+        tensors_find(c->tensors, tensors_named("%s/self_attention/%s", layer->text, name).text);
+    return found && number_of(found, &value) ? (double)value : missing;
+}
+
+/* Reads how positions rotate, which must be the same in all layers. */
+static void read_rotation(struct converter *c, struct side *side) {
+    struct rotation *rotation = &side->rotation;
+    for (size_t i = 0; i < side->layers; i++) {
+        const struct name layer = tensors_named("%s/layer_%zu", side->name, i);
+        const struct rotation own = {number_in(c, &layer, "rotary_dim", -1),
+                                     number_in(c, &layer, "rotary_interleave", 1),
+                                     number_in(c, &layer, "rotary_base", 10000)};
+        if (i > 0 && (own.size != rotation->size || own.interleave != rotation->interleave ||
+                      own.base != rotation->base))
+            tensors_fail(c->tensors, "%s: its positions are not those of the layers before it",
+                         layer.text);
+        *rotation = own;
+    }
+    size_t columns = side->width / side->heads;
+    double head = (double)columns;
+    if (rotation->size != -1 && !(rotation->size >= 0 && rotation->size <= head &&
+                                  rotation->base >= 1 && rotation->base <= 1e9))
+        tensors_fail(
+            c->tensors,
+            "%s/layer_0/self_attention/rotary_dim: %g columns of heads of %g with the base "
+            "%g are not supported",
+            side->name, rotation->size, head, rotation->base);
+}
+
+/* Reads if scores stay as they are, which must be so in all attentions of the side or in none. */
+static void read_scale(struct converter *c, struct side *side) {
+    static const char *const attentions[] = {"self_attention", "attention"};
+    size_t plain = 0, all = 0;
+    for (size_t i = 0; i < 2 * side->layers; i++) {
+        const struct stored_tensor *found =
+            tensors_find(c->tensors, tensors_named("%s/layer_%zu/%s/queries_scale", side->name,
+                                                   i / 2, attentions[i % 2])
+                                         .text);
+        float value;
+        plain += found && number_of(found, &value) && value == 1;
+        all += i % 2 == 0 || strcmp(side->name, "decoder") == 0;
+    }
+    side->plain = plain == all && side->width != side->heads;
+}
+
+/* Reads how wide the heads are, whether scores are scaled and whether linear layers have biases. */
+static void read_shape(struct converter *c, struct side *side) {
+    struct tensors *t = c->tensors;
+    const struct stored_tensor *output = tensors_find(
+        t, tensors_named("%s/layer_0/self_attention/linear_1/weight", side->name).text);
+    side->width = output && output->dims == 2 ? (size_t)output->shape[1] : c->size;
+    if (side->width == 0 || side->width % side->heads != 0 || side->width > MOST_WIDTH) {
+        tensors_fail(t, "%s/num_heads: must divide the %zu columns of all heads, got %zu",
+                     side->name, side->width, side->heads);
+        side->width = side->heads;
+    }
+    read_scale(c, side);
+    for (size_t i = 0; i < t->from->count; i++)
+        side->biases |= source_begins(t->names[i], side->name) &&
+                        source_begins(t->names[i] + strlen(side->name), "/layer_") &&
+                        source_ends(t->names[i], "/bias");
+}
+
+/* Reads the relative positions, whose tables may be the first layer's under other names. */
+static void read_relative(struct converter *c, struct side *side) {
+    const struct stored_tensor *first = NULL;
+    for (size_t i = 0; i < side->layers; i++) {
+        const struct name layer = tensors_named("%s/layer_%zu", side->name, i);
+        struct name name = tensors_named("%s/self_attention/relative_attention_bias", layer.text);
+        const struct stored_tensor *own = tensors_find(c->tensors, name.text);
+        double farthest = number_in(c, &layer, "relative_attention_max_distance", 128);
+        if (i == 0 && !own)
+            return;
+        if (!own || !(farthest >= 1 && farthest <= MOST_DISTANCE) ||
+            (i > 0 && (size_t)farthest != side->farthest)) {
+            tensors_fail(c->tensors, "%s: its relative positions are not supported", layer.text);
+            return;
+        }
+        first = first ? first : own;
+        side->each |= own->at != first->at;
+        side->farthest = (size_t)farthest;
+        side->buckets = tensors_rows(c->tensors, name.text);
+    }
+}
+
 static void read_side(struct converter *c, struct side *side) {
-    static const char *const activations[] = {"relu", NULL, "swish", "gelu"};
+    static const char *const activations[] = {"relu", "gelu_tanh", "swish", "gelu"};
     static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid",
                                         "tanh", "sigmoid"};
     double heads = flag(c, side->name, "num_heads", (double)c->heads),
@@ -719,15 +917,20 @@ static void read_side(struct converter *c, struct side *side) {
         scale = tensors_find(c->tensors, "scale_embeddings");
     double factor = flag(c, side->name, "scale_embeddings", 1);
     side->before = flag(c, side->name, "pre_norm", 1) != 0;
+    side->rms = has(c, side, "layer_0/ffn/layer_norm/gamma") &&
+                !has(c, side, "layer_0/ffn/layer_norm/beta");
+    side->gated = has(c, side, "layer_0/ffn/linear_0_noact/weight");
+    side->first = has(c, side, "layernorm_embedding/gamma");
     if (!(heads >= 1 && heads <= (double)c->size))
         tensors_fail(c->tensors, "%s/num_heads: must be between 1 and %zu, got %g", side->name,
                      c->size, heads);
     side->heads = heads >= 1 && heads <= (double)c->size ? (size_t)heads : 1;
     side->activation = kind >= 0 && kind <= 3 ? activations[(size_t)kind] : NULL;
     if (!side->activation)
-        tensors_fail(c->tensors,
-                     "%s/activation: %s is not supported (supported: relu, swish, gelu)",
-                     side->name, kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
+        tensors_fail(
+            c->tensors,
+            "%s/activation: %s is not supported (supported: relu, swish, gelu, gelu by tanh)",
+            side->name, kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
     bool whole = !scale || scale->kind == STORED_I8 ||
                  scale->kind == STORED_I16; /* a flag, and not the factor itself */
     side->scaled = whole ? factor != 0 : factor != 1;
@@ -742,24 +945,21 @@ static void read_side(struct converter *c, struct side *side) {
                c->tensors,
                tensors_named("%s/layer_%zu/ffn/linear_0/weight", side->name, side->layers).text))
         side->layers++;
+    read_shape(c, side);
+    read_rotation(c, side);
+    read_relative(c, side);
 }
 
 /* ---- embeddings and output ---- */
-
-struct words {
-    size_t source, target; /* sizes of the vocabularies */
-    bool shared, tied;
-    bool zero;      /* the decoder begins with a zero vector */
-    long alignment; /* the layer whose attention aligns, from 0, or a negative number that counts
-                       from the last layer, -1 */
-};
 
 /* Returns true if both are the same numbers of the file. */
 static bool same(const struct stored_tensor *one, const struct stored_tensor *other) {
     return one && other && one->at == other->at && one->kind == other->kind;
 }
 
-static void embeddings(struct converter *c, struct words *words) {
+static void embeddings(struct converter *c) {
+    struct words *words = &c->words;
+
     static const char decoder[] = "decoder/embeddings/weight",
                       output[] = "decoder/projection/weight";
     const char *encoder = tensors_find(c->tensors, "encoder/embeddings_0/weight")
@@ -769,16 +969,18 @@ static void embeddings(struct converter *c, struct words *words) {
     words->tied = same(tensors_find(c->tensors, output), tensors_find(c->tensors, decoder));
     words->source = tensors_rows(c->tensors, encoder);
     words->target = tensors_rows(c->tensors, decoder);
+    const struct output_rows source = {words->source, 0, words->source, 1, 0},
+                             target = {words->target, 0, words->target, 1, 0};
     if (words->shared)
         tensors_drop(c->tensors, encoder);
     else
-        matrix(c, encoder, "encoder.embedding", words->source, c->size, 0, words->source);
-    matrix(c, decoder, "decoder.embedding", words->target, c->size, 0, words->target);
+        matrix(c, encoder, "encoder.embedding", source, c->size);
+    matrix(c, decoder, "decoder.embedding", target, c->size);
     if (words->tied)
         tensors_drop(c->tensors, output);
     else
-        matrix(c, output, "output.weight", words->target, c->size, 0, words->target);
-    bias(c, "decoder/projection/bias", "output.bias", words->target, 0, words->target);
+        matrix(c, output, "output.weight", target, c->size);
+    bias(c, "decoder/projection/bias", "output.bias", target);
     words->zero = flag(c, "decoder", "start_from_zero_embedding", 0) != 0;
     double alignment = flag(c, "decoder", "alignment_layer", -1);
     words->alignment = (long)fmin(fmax(alignment, -MOST_LAYERS),
@@ -788,33 +990,61 @@ static void embeddings(struct converter *c, struct words *words) {
 
 /* ---- the configuration ---- */
 
-static json_t *section_of(const struct converter *c, const struct side *side, double epsilon) {
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:b}",
-                     strcmp(side->name, "encoder") == 0 ? "type" : "style", "transformer", "layers",
-                     (int)side->layers, "embedding", (int)c->size, "hidden", (int)c->size, "heads",
-                     (int)side->heads, "filter", (int)side->filter, "activation", side->activation,
-                     "norm", side->before ? "pre" : "post", "positions",
-                     side->stored ? "stored" : "sinusoidal", "position_offset",
-                     side->stored ? 0 : 1, "epsilon", epsilon, "embedding_scale",
-                     (int)side->scaled);
+static json_t *section_of(const struct converter *c, const struct side *side) {
+    double epsilon = c->settings.epsilon > 0 ? c->settings.epsilon
+                     : side->rms             ? USUAL_EPSILON_RMS
+                                             : USUAL_EPSILON;
+    const struct rotation *rotation = &side->rotation;
+    bool rotary = rotation->size >= 0, computed = !side->stored && !rotary && !side->buckets;
+    const char *positions = rotary          ? "rotary"
+                            : side->buckets ? "relative"
+                            : side->stored  ? "stored"
+                                            : "sinusoidal";
+    json_t *section = json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:i, s:f, s:b, s:s, s:b, s:b}",
+        strcmp(side->name, "encoder") == 0 ? "type" : "style", "transformer", "layers",
+        (int)side->layers, "embedding", (int)c->size, "hidden", (int)c->size, "heads",
+        (int)side->heads, "filter", (int)side->filter, "activation", side->activation, "norm",
+        side->before ? "pre" : "post", "positions", positions, "position_offset", (int)computed,
+        "epsilon", epsilon, "embedding_scale", (int)side->scaled, "norm_type",
+        side->rms ? "rms" : "layer", "gated", (int)side->gated, "embedding_norm", (int)side->first);
+    json_t *turns = json_pack("{s:i, s:s, s:f}", "rotary_size", rotary ? (int)rotation->size : 0,
+                              "rotary_pairs", rotation->interleave != 0 ? "neighbours" : "halves",
+                              "rotary_base", rotation->base);
+    int failed = rotary ? json_object_update(section, turns) : 0;
+    json_decref(turns);
+    failed |= json_object_update_new(
+        section, json_pack("{s:i, s:b, s:b}", "head_size",
+                           side->width == c->size ? 0 : (int)(side->width / side->heads),
+                           "scaled_scores", (int)!side->plain, "biases", (int)side->biases));
+    if (side->buckets > 0)
+        failed |= json_object_update_new(section, json_pack("{s:i, s:i, s:b}", "relative_buckets",
+                                                            (int)side->buckets, "relative_distance",
+                                                            (int)side->farthest, "relative_shared",
+                                                            (int)!side->each));
+    if (failed) {
+        json_decref(section);
+        section = NULL;
+    }
+    return section;
 }
 
 static int add_sections(const struct converter *c, const struct side sides[2],
-                        const struct words *words, const struct ctranslate2_parts *parts,
-                        const struct ctranslate2_settings *settings,
                         const struct transformer_options *options, bool guided,
                         struct conversion *out, struct error *err) {
-    json_t *encoder = section_of(c, &sides[0], settings->epsilon),
-           *decoder = section_of(c, &sides[1], settings->epsilon);
+    const struct words *words = &c->words;
+    const struct ctranslate2_parts *parts = c->parts;
+    const struct ctranslate2_settings *settings = &c->settings;
+    json_t *encoder = section_of(c, &sides[0]), *decoder = section_of(c, &sides[1]);
     long layers = (long)sides[1].layers,
          shown = words->alignment < 0 ? layers + words->alignment : words->alignment;
     json_t *defaults = parts->package
                            ? json_pack("{s:i, s:f}", "beam_size", 4, "length_penalty", 0.2)
                            : json_object();
     int failed = json_object_set_new(defaults, "finished", json_string("replaced"));
-    failed |=
-        json_object_update_new(encoder, json_pack("{s:b, s:b}", "embedding_shared",
-                                                  (int)words->shared, "eos", (int)settings->eos));
+    failed |= json_object_update_new(
+        encoder, json_pack("{s:b, s:b, s:b}", "embedding_shared", (int)words->shared, "bos",
+                           (int)settings->bos, "eos", (int)settings->eos));
     failed |= json_object_update_new(
         decoder, json_pack("{s:s, s:s, s:i, s:b, s:s*}", "mixer", "self_attention", "first_input",
                            words->zero ? "zero" : settings->first_input, "alignment_layer",
@@ -840,10 +1070,8 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
         size_t heads; /* if the file does not state them */
     } specs[] = {{"TransformerSpec", 8}, {"TransformerBase", 8}, {"TransformerBig", 16}};
     struct ctranslate2_head head;
-    struct ctranslate2_settings settings;
     struct side sides[2] = {{.name = "encoder"}, {.name = "decoder"}};
-    struct words words = {0};
-    struct converter c = {.tensors = &out->tensors, .head = &head};
+    struct converter c = {.parts = parts, .tensors = &out->tensors, .head = &head};
     const char *path = source_path_join(arena, parts->folder, "model.bin"), *card;
     json_t *languages = NULL;
     if (ctranslate2_open(path, arena, &out->container, &head, err) != 0)
@@ -856,15 +1084,15 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
                          "decoder that translate text can be "
                          "imported (TransformerSpec)",
                          path, head.spec);
-    struct tokens target;
+    struct tokens target = {0};
     if (tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
-        ctranslate2_read_settings(parts, arena, &settings, err) != 0 ||
+        ctranslate2_read_settings(parts, arena, &c.settings, err) != 0 ||
         ctranslate2_read_languages(parts, arena, &languages, &target, err) != 0)
         return -1;
     if (languages) {
         if (conversion_add_languages(out, languages, &target, arena, err) != 0)
             return -1;
-        settings.eos = true; /* every program ends the source of multilingual models with </s> */
+        c.settings.eos = true; /* every program ends the source of multilingual models with </s> */
     }
     name_tensors(&c);
     const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
@@ -874,25 +1102,63 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
     for (size_t i = 0; i < 2; i++)
         read_side(&c, &sides[i]);
     refuse_lacking(&c, sides);
+    if (sides[0].buckets > 0) /* every program ends the source of T5 with </s> */
+        c.settings.eos = true;
+    if (!c.settings.first_input && target.count > 0 &&
+        strcmp(c.settings.start, target.list[0]) == 0)
+        c.settings.first_input = "id_0";
     for (size_t i = 0; i < 2 && !c.tensors->failed; i++)
         stack(&c, &sides[i]);
-    embeddings(&c, &words);
+    embeddings(&c);
     tensors_check_left(c.tensors, "unknown, so the model has a part that alignd does not have");
-    if (c.tensors->failed || ctranslate2_read_words(parts, &settings, words.source, words.target,
-                                                    arena, &out->tokenizer, err) != 0)
+    if (c.tensors->failed ||
+        ctranslate2_read_words(parts, &c.settings, (const size_t[]){c.words.source, c.words.target},
+                               arena, &out->tokenizer, err) != 0)
         return -1;
-    if (!words.zero && !settings.first_input)
-        return error_set(err, ERROR_FORMAT,
-                         "config.json: decoder_start_token must be that of <s> or </s>");
-    if (words.shared && !out->tokenizer.one_list)
+    if (!c.words.zero && !c.settings.first_input)
+        return error_set(
+            err, ERROR_FORMAT,
+            "config.json: decoder_start_token must be that of <s> or </s>, or the first token");
+    if (c.words.shared && !out->tokenizer.one_list)
         return error_set(err, ERROR_FORMAT,
                          "source and target have one embedding, but their vocabularies differ");
     const char *folder = parts->package ? parts->package : parts->folder;
     if (conversion_origin_card(folder, arena, &card, err) != 0 ||
-        conversion_origin_find(folder, parts->name, false, card, arena, &out->origin, err) != 0)
+        conversion_origin_find(&(struct origin_clues){folder, parts->name, false, card}, arena,
+                               &out->origin, err) != 0)
         return -1;
     bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
                                      : conversion_origin_guided(parts->name, false, NULL, card);
     out->from = parts->name;
-    return add_sections(&c, sides, &words, parts, &settings, options, guided, out, err);
+    return add_sections(&c, sides, options, guided, out, err);
 }
+
+static bool is_any(struct import *import) {
+    bool found = false;
+    for (size_t i = 0; i < import->options->path_count; i++)
+        found |= conversion_ctranslate2_is(import->paths[i], &import->arena);
+    return found;
+}
+
+static int convert(struct import *import, struct error *err) {
+    const struct import_options *o = import->options;
+    struct ctranslate2_parts parts;
+    const struct transformer_options options = {.preparation = o->preparation,
+                                                .alignment = o->alignment};
+    if (conversion_ctranslate2_find(import->paths, o->path_count, &import->arena, &parts, err) != 0)
+        return -1;
+    if (import->inner && strcmp(parts.name, import->inner) != 0)
+        parts.name = import->inner;
+    if (!parts.source || !parts.target) {
+        const char *shown = conversion_stem(source_name(import->shown), &import->arena);
+        if (!conversion_origin_languages(conversion_stem(parts.name, &import->arena),
+                                         &import->arena, &parts.source, &parts.target) &&
+            shown)
+            conversion_origin_languages(shown, &import->arena, &parts.source, &parts.target);
+    }
+    return conversion_begin(import, NULL, parts.source, parts.target, err) == 0
+               ? ctranslate2_convert(&parts, &options, &import->arena, &import->conversion, err)
+               : -1;
+}
+
+const struct import_family import_ctranslate2 = {is_any, convert};

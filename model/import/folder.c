@@ -1,15 +1,15 @@
 /* This file hides how a model folder is written: the content of each file, how the shortlists and
  * quality models beside a foreign model are converted, and how all files reach the disk. */
 #include "model/base/file.h"
+#include "model/base/utf8.h"
 #include "model/import/conversion.h"
 #include "model/import/import.h"
 #include "model/weights/config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <math.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,13 +56,25 @@ enum { KEYS = sizeof keys / sizeof *keys };
 
 /* Keys that were added when the format was already in use. config.json omits them if they have
  * their defaults. */
-static const char *const young[] = {
-    "alignment.size",          "tokenizer.pieces",   "tokenizer.target_pieces",
-    "tokenizer.preparation",   "tokenizer.capitals", "decoder.alignment_trained",
-    "defaults.compute",        "defaults.shortlist", "defaults.beam_size",
-    "defaults.length_penalty", "defaults.finished",  "decoder.prefix",
-    "encoder.position_offset", "encoder.epsilon",    "decoder.position_offset",
-    "decoder.epsilon",         "limits.doubt"};
+static const char *const young[] = {"alignment.size",
+                                    "tokenizer.pieces",
+                                    "tokenizer.target_pieces",
+                                    "tokenizer.preparation",
+                                    "tokenizer.capitals",
+                                    "decoder.alignment_trained",
+                                    "defaults.compute",
+                                    "defaults.shortlist",
+                                    "defaults.beam_size",
+                                    "defaults.length_penalty",
+                                    "defaults.finished",
+                                    "decoder.prefix",
+                                    "encoder.position_offset",
+                                    "encoder.epsilon",
+                                    "decoder.position_offset",
+                                    "decoder.epsilon",
+                                    "limits.doubt",
+                                    "encoder.padded_to",
+                                    "decoder.query"};
 static const char *const sections[] = {"encoder", "attention", "decoder", "alignment",
                                        "output",  "tokenizer", "limits",  "defaults"};
 
@@ -182,10 +194,12 @@ static int make_room(struct conversion_import_shortlist *list, size_t words, siz
     return 0;
 }
 
-static int read_binary(const char *path, const char *content, size_t size,
-                       const struct shortlist_options *options, struct arena *arena,
-                       struct conversion_import_shortlist *list, struct error *err) {
+static int read_binary(const char *path, struct bytes file, const struct shortlist_options *options,
+                       struct arena *arena, struct conversion_import_shortlist *list,
+                       struct error *err) {
+    const char *content = file.start;
     uint64_t head[6];
+    size_t size = file.length;
     size_t sources = options->source->size, targets = options->target->size;
     if (size < HEAD_BYTES)
         return error_set(err, ERROR_FORMAT, "%s: a shortlist has at least %d bytes", path,
@@ -358,7 +372,7 @@ int conversion_import_shortlist(const char *path, const struct shortlist_options
     const uint64_t magic = SHORTLIST_MAGIC;
     bool binary = source_ends(path, ".bin") ||
                   (size >= sizeof magic && memcmp(content, &magic, sizeof magic) == 0);
-    if ((binary ? read_binary(path, content, size, options, arena, &list, err)
+    if ((binary ? read_binary(path, (struct bytes){content, size}, options, arena, &list, err)
                 : read_text(path, options, arena, &list, err)) != 0)
         return -1;
     *out = list;
@@ -528,23 +542,22 @@ static int write_json(const char *folder, const char *name, char *text, struct a
 static int digest(const char *path, import_stop stop, uint64_t *size,
                   char sha256[2 * SHA256_BYTES + 1], struct error *err) {
     unsigned char hash[SHA256_BYTES], bytes[READ_BYTES];
-    gnutls_hash_hd_t state;
+    struct sha256_ctx state;
     int file = source_open(path, size, err);
     if (file < 0)
         return -1;
-    int result = gnutls_hash_init(&state, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
-    if (result == 0) {
-        for (uint64_t at = 0; result == 0 && at < *size;) {
-            size_t step = *size - at < sizeof bytes ? (size_t)(*size - at) : sizeof bytes;
-            result = source_interrupted(stop, err);
-            if (result == 0)
-                result = source_read_at(file, at, bytes, step, path, err);
-            if (result == 0 && gnutls_hash(state, bytes, step) != 0)
-                result = error_set(err, ERROR_FILE, "SHA-256 is not available");
-            at += step;
-        }
-        gnutls_hash_deinit(state, hash);
+    int result = 0;
+    sha256_init(&state);
+    for (uint64_t at = 0; result == 0 && at < *size;) {
+        size_t step = *size - at < sizeof bytes ? (size_t)(*size - at) : sizeof bytes;
+        result = source_interrupted(stop, err);
+        if (result == 0)
+            result = source_read_at(file, at, bytes, step, path, err);
+        if (result == 0)
+            sha256_update(&state, step, bytes);
+        at += step;
     }
+    sha256_digest(&state, sizeof hash, hash);
     close(file);
     for (size_t i = 0; result == 0 && i < SHA256_BYTES; i++)
         snprintf(sha256 + 2 * i, 3, "%02x", hash[i]);
@@ -617,7 +630,8 @@ int folder_write(const char *folder, struct conversion *c, struct arena *arena, 
         return error_set(err, inner.code, "the model's configuration: %s", inner.message);
 
     path = source_path_join(arena, folder, names[count++] = "model.safetensors");
-    if (tensors_write(&c->tensors, path, c->storage, c->from, stop, weights, err) != 0)
+    if (tensors_write(&c->tensors, &(struct tensors_file){path, c->storage, c->from}, stop, weights,
+                      err) != 0)
         return -1;
     for (size_t i = 0; i < c->tokenizer.count; i++)
         if (write_file(folder, names[count++] = c->tokenizer.files[i].name,
@@ -749,6 +763,26 @@ done:
     return result;
 }
 
+/* Reads config.json. Returns NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+static json_t *read_config(const char *path, struct error *err) {
+    char *text = NULL;
+    size_t length;
+    json_error_t problem;
+    if (file_read(path, MOST_CONFIG_BYTES, &text, &length, err) != 0)
+        return NULL;
+    json_t *config = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    free(text);
+    if (!config)
+        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line,
+                  problem.column, problem.text);
+    return config;
+}
+
+static int replace_config(const char *path, const char *text, struct error *err) {
+    const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+    return file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
+}
+
 int import_put_lists(const char *folder, const char *code, const int32_t *ids, size_t count,
                      struct error *err) {
     struct arena arena;
@@ -757,24 +791,14 @@ int import_put_lists(const char *folder, const char *code, const int32_t *ids, s
                *shortlist = source_path_join(&arena, folder, "shortlist.safetensors"),
                *name = source_say(&arena, "list.%s", code), *key;
     json_t *config = NULL, *other;
-    json_error_t problem;
     char *text = NULL;
-    size_t length;
     int result = -1;
     if (arena_failed(&arena)) {
         error_memory(err);
         goto done;
     }
-    if (file_read(path, MOST_CONFIG_BYTES, &text, &length, err) != 0)
+    if (!(config = read_config(path, err)))
         goto done;
-    config = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    free(text);
-    text = NULL;
-    if (!config) {
-        error_set(err, ERROR_FORMAT, "%s: line %d, column %d: %s", path, problem.line,
-                  problem.column, problem.text);
-        goto done;
-    }
     json_t *languages = json_object_get(config, "languages"),
            *language = json_object_get(languages, code);
     if (!json_is_object(language)) {
@@ -796,11 +820,127 @@ int import_put_lists(const char *folder, const char *code, const int32_t *ids, s
         error_memory(err);
         goto done;
     }
-    if (add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) == 0) {
-        const struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
-        result = file_replace_parts(path, parts, sizeof parts / sizeof *parts, err);
-    }
+    if (add_to_shortlist(shortlist, &(struct ready){name, true, count, ids}, &arena, err) == 0)
+        result = replace_config(path, text, err);
 done:
+    json_decref(config);
+    free(text);
+    arena_done(&arena);
+    return result;
+}
+
+/* ---- alignment heads that are added later ---- */
+
+/* Returns the header of a container that can be opened, as an object. */
+static json_t *read_header(const char *path, struct error *err) {
+    enum { LENGTH_BYTES = 8 };
+    unsigned char length[LENGTH_BYTES];
+    json_t *header = NULL;
+    json_error_t problem;
+    FILE *file = fopen(path, "rbe");
+    if (file && fread(length, 1, sizeof length, file) == sizeof length)
+        header = json_loadf(file, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &problem);
+    if (file)
+        fclose(file);
+    if (!json_is_object(header)) {
+        json_decref(header);
+        error_set(err, ERROR_FORMAT, "%s: the header cannot be read", path);
+        return NULL;
+    }
+    return header;
+}
+
+/* Appends a tensor's entry, whose data are the part. */
+static void put_entry(json_t *entries, const char *name, json_t *entry, size_t bytes,
+                      uint64_t *end) {
+    json_object_set_new(entry, "data_offsets",
+                        json_pack("[I, I]", (json_int_t)*end, (json_int_t)(*end + bytes)));
+    json_object_set_new(entries, name, entry);
+    *end += bytes;
+}
+
+/* Writes the container again with the head's tensors after the others. header: of the file. */
+static int replace_tensors(const char *path, const struct safetensors *file, const json_t *header,
+                           const struct import_head *head, struct error *err) {
+    static const char prefix[] = "alignment.";
+    const struct {
+        const char *name;
+        const float *values;
+        size_t rows, columns; /* 0 columns: one dimension */
+    } added[] = {{"alignment.query.weight", head->query, head->size, head->query_in},
+                 {"alignment.query.bias", head->bias, head->size, 0},
+                 {"alignment.key.weight", head->key, head->size, head->key_in}};
+    enum { ADDED = sizeof added / sizeof *added, BEFORE = 2, ROUND = 8 };
+    size_t count = safetensors_count(file), used = BEFORE;
+    uint64_t end = 0;
+    struct file_part *parts = calloc(BEFORE + count + ADDED, sizeof *parts);
+    json_t *entries = json_object();
+    char *text = NULL;
+    int result = -1;
+    if (json_object_get(header, "__metadata__"))
+        json_object_set(entries, "__metadata__", json_object_get(header, "__metadata__"));
+    for (size_t i = 0; parts && i < count; i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        if (strncmp(tensor->name, prefix, sizeof prefix - 1) == 0)
+            continue;
+        put_entry(entries, tensor->name, json_copy(json_object_get(header, tensor->name)),
+                  tensor->bytes, &end);
+        parts[used++] = (struct file_part){tensor->data, tensor->bytes};
+    }
+    for (size_t i = 0; parts && i < ADDED; i++) {
+        size_t columns = added[i].columns, numbers = added[i].rows * (columns > 0 ? columns : 1);
+        json_t *shape = columns > 0
+                            ? json_pack("[I, I]", (json_int_t)added[i].rows, (json_int_t)columns)
+                            : json_pack("[I]", (json_int_t)added[i].rows);
+        put_entry(entries, added[i].name, json_pack("{s:s, s:o}", "dtype", "F32", "shape", shape),
+                  numbers * sizeof(float), &end);
+        parts[used++] = (struct file_part){added[i].values, numbers * sizeof(float)};
+    }
+    char *dumped = parts ? json_dumps(entries, JSON_COMPACT) : NULL;
+    if (dumped && json_object_size(entries) + BEFORE >= used) {
+        size_t length = strlen(dumped), room = (length + ROUND - 1) / ROUND * ROUND;
+        unsigned char size[ROUND];
+        text = malloc(room + 1);
+        for (size_t i = 0; i < ROUND; i++)
+            size[i] = (unsigned char)((uint64_t)room >> (8 * i));
+        if (text) { /* the header is filled with spaces, so that the data are aligned */
+            snprintf(text, room + 1, "%-*s", (int)room, dumped);
+            parts[0] = (struct file_part){size, sizeof size};
+            parts[1] = (struct file_part){text, room};
+            result = file_replace_parts(path, parts, used, err);
+        }
+    }
+    if (!text)
+        error_memory(err);
+    free(text);
+    free(dumped);
+    free(parts);
+    json_decref(entries);
+    return result;
+}
+
+int import_put_head(const char *folder, const struct import_head *head, struct error *err) {
+    struct arena arena;
+    arena_init(&arena, 16 * 1024);
+    const char *path = source_path_join(&arena, folder, "config.json"),
+               *weights = source_path_join(&arena, folder, "model.safetensors");
+    json_t *config = NULL, *header = NULL;
+    struct safetensors *file = NULL;
+    char *text = NULL;
+    int result = -1;
+    if (arena_failed(&arena)) {
+        error_memory(err);
+    } else if ((config = read_config(path, err)) && (file = safetensors_open(weights, err)) &&
+               (header = read_header(weights, err))) {
+        if (json_object_set_new(config, "alignment",
+                                json_pack("{s:I}", "size", (json_int_t)head->size)) != 0 ||
+            !(text = config_text(config)))
+            error_memory(err);
+        else if (replace_tensors(weights, file, header, head, err) == 0)
+            result = replace_config(path, text, err);
+    }
+    safetensors_free(file);
+    json_decref(header);
     json_decref(config);
     free(text);
     arena_done(&arena);

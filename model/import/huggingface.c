@@ -1,40 +1,62 @@
-/* This file hides Hugging Face's folders of MarianMT, M2M-100 and NLLB-200: what config.json may
- * say, the names of tensors, and how their vocabularies number tokens. */
+/* This file hides Hugging Face's folders of MarianMT, M2M-100, NLLB-200 and mBART-50 (those of T5
+ * are in t5.c): what
+ * config.json may say, the names of tensors, and how their vocabularies number tokens. They have
+ * one structure: config.json and model.safetensors or pytorch_model.bin, in one file or in several
+ * that an index names.
+ *
+ * MarianMT also has vocab.json (and target_vocab.json), source.spm and target.spm. The model
+ * becomes the same folder as the Marian model that it was made from: without the padding token,
+ * which has no counterpart there, and with Marian's own positions and epsilon, with which it was
+ * trained.
+ *
+ * M2M-100 and NLLB-200 have sentencepiece.bpe.model, and M2M-100 also has vocab.json, which numbers
+ * its pieces. The ids of NLLB-200's pieces are those of the file plus one, and follow <s>, <pad>,
+ * </s> and <unk>. The tokens of languages come next, in the order of special_tokens_map.json or
+ * else tokenizer_config.json, unless the latter gives their ids. The model becomes the same folder
+ * as CTranslate2's conversion of it. */
 #include "model/import/conversion.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SIZE = 1 << 24, MOST_BEAM = 32, MOST_PARTS = 256, MOST_TENSORS = 10000 };
 enum { MOST_SPECIAL = 4096, MOST_WORDS = 1 << 20 };
-/* The first position of M2M-100, after the one of its padding token. */
+/* The first position of M2M-100 and of mBART, after the one of the padding token. */
 enum { MANY_OFFSET = 2 };
+
+/* many: M2M-100, NLLB-200 and mBART-50, whose tokens choose languages. learned: mBART's positions
+ * are tables, and its embeddings have a norm. */
+static const struct architecture {
+    const char *type;
+    bool many, learned;
+} families[] = {{"marian", false, false}, {"m2m_100", true, false}, {"mbart", true, true}};
+enum { MARIAN, M2M100, MBART, FAMILIES };
 
 /* Common types of models that cannot be converted, and the parts that alignd lacks for them. */
 static const struct {
     const char *type, *reason;
 } unsupported[] = {
-    {"t5", "T5 and MADLAD-400 have relative positions, RMSNorm and gated feed-forward layers, "
-           "which alignd does not"},
-    {"mt5",
-     "mT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
-    {"umt5",
-     "UMT5 has relative positions, RMSNorm and gated feed-forward layers, which alignd does not"},
-    {"mbart", "mBART has a norm after the embedding, which alignd does not"},
-    {"bart", "BART has a norm after the embedding, which alignd does not"},
+    {"bart", "BART's vocabulary is one of bytes, which alignd does not read"},
+    {"fsmt",
+     "its original is fairseq's, of which CTranslate2's ct2-fairseq-converter makes a folder "
+     "that alignd imports"},
     {"nllb-moe", "NLLB-MoE has feed-forward layers of experts, which alignd does not"},
 };
 
 /* The values that config.json must have, as JSON, if it has the key. */
 static const struct {
-    bool many; /* a value for M2M-100 and NLLB-200; otherwise for MarianMT */
+    size_t family;
     const char *name, *wanted, *reason;
 } fixed[] = {
-    {false, "normalize_before", "false", "Marian's models have a norm after each block"},
-    {false, "normalize_embedding", "false", "alignd's embeddings have no norm"},
-    {false, "add_final_layer_norm", "false", "Marian's models have no norm on top"},
-    {false, "static_position_embeddings", "true", "Marian's models have sinusoidal positions"},
-    {true, "normalize_before", "true", "such models have a norm before each block"},
-    {true, "normalize_embedding", "false", "alignd's embeddings have no norm"},
+    {MARIAN, "normalize_before", "false", "Marian's models have a norm after each block"},
+    {MARIAN, "normalize_embedding", "false", "Marian's embeddings have no norm"},
+    {MARIAN, "add_final_layer_norm", "false", "Marian's models have no norm on top"},
+    {MARIAN, "static_position_embeddings", "true", "Marian's models have sinusoidal positions"},
+    {M2M100, "normalize_before", "true", "such models have a norm before each block"},
+    {M2M100, "normalize_embedding", "false", "such models' embeddings have no norm"},
+    {MBART, "normalize_before", "true", "mBART has a norm before each block"},
+    {MBART, "normalize_embedding", "true", "mBART's embeddings have a norm"},
+    {MBART, "add_final_layer_norm", "true", "mBART has a norm on top"},
+    {MBART, "static_position_embeddings", "false", "mBART's positions are learned"},
 };
 static const char *const activations[][2] = {
     {"swish", "swish"}, {"silu", "swish"}, {"relu", "relu"}, {"gelu", "gelu"}};
@@ -48,10 +70,11 @@ static const char *const sizes[] = {"d_model",
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
 struct converter {
+    const char *folder;
     struct tensors *tensors;
     const json_t *config;
     size_t size; /* d */
-    bool many;   /* M2M-100 or NLLB-200; otherwise MarianMT */
+    const struct architecture *family;
     bool shared; /* source and target have one embedding */
     bool tied;   /* the output layer's matrix is the target's embedding */
 };
@@ -81,25 +104,29 @@ static const char *activation_of(const json_t *config) {
     return NULL;
 }
 
-/* many: set to true for M2M-100 and NLLB-200, false for MarianMT. */
-static int check_config(const json_t *config, bool *many, struct arena *arena, struct error *err) {
+static int check_config(const json_t *config, const struct architecture **family,
+                        struct arena *arena, struct error *err) {
     if (!json_is_object(config))
         return error_set(err, ERROR_FORMAT, "config.json: is not an object");
     const json_t *kind = json_object_get(config, "model_type");
     const char *type = json_string_value(kind);
-    *many = type && strcmp(type, "m2m_100") == 0;
+    size_t own = 0;
+    while (own < FAMILIES && !(type && strcmp(type, families[own].type) == 0))
+        own++;
     for (size_t i = 0; type && i < sizeof unsupported / sizeof *unsupported; i++)
         if (strcmp(type, unsupported[i].type) == 0)
             return error_set(err, ERROR_FORMAT, "config.json: model_type %s is not supported: %s",
                              shown(kind, arena), unsupported[i].reason);
-    if (!*many && (!type || strcmp(type, "marian") != 0))
-        return error_set(err, ERROR_FORMAT,
-                         "config.json: model_type %s is not supported (supported: \"marian\", and "
-                         "\"m2m_100\", as NLLB-200 has it)",
-                         shown(kind, arena));
+    if (own == FAMILIES)
+        return error_set(
+            err, ERROR_FORMAT,
+            "config.json: model_type %s is not supported (supported: \"marian\", "
+            "\"mbart\", \"t5\", \"mt5\", \"umt5\", and \"m2m_100\", as NLLB-200 has it)",
+            shown(kind, arena));
+    *family = &families[own];
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const json_t *value = json_object_get(config, fixed[i].name);
-        if (value && fixed[i].many == *many && strcmp(shown(value, arena), fixed[i].wanted) != 0)
+        if (value && fixed[i].family == own && strcmp(shown(value, arena), fixed[i].wanted) != 0)
             return error_set(err, ERROR_FORMAT,
                              "config.json: %s %s is not supported: %s (supported: %s)",
                              fixed[i].name, shown(value, arena), fixed[i].reason, fixed[i].wanted);
@@ -247,8 +274,17 @@ static void stack(struct converter *c, const char *side) {
         norm(c, tensors_named("%s.final_layer_norm", theirs.text).text,
              tensors_named("%s.filter", ours.text).text);
     }
-    if (c->many)
+    if (c->family->many)
         norm(c, tensors_named("model.%s.layer_norm", side).text, side);
+    if (c->family->learned) {
+        struct name positions = tensors_named("model.%s.embed_positions.weight", side);
+        size_t rows = tensors_rows(c->tensors, positions.text);
+        norm(c, tensors_named("model.%s.layernorm_embedding", side).text,
+             tensors_named("%s.embedding", side).text);
+        tensors_copy(c->tensors, tensors_named("%s.positions", side).text,
+                     tensors_matrix(c->tensors, positions.text, rows, c->size), rows, c->size)
+            ->exact = true;
+    }
 }
 
 /* Copies a table without its last row, the padding token's. */
@@ -292,44 +328,24 @@ static int words(struct converter *c, size_t *source, size_t *target, struct err
     return 0;
 }
 
-/* Plans the same tensors for M2M-100 and NLLB-200, whose one embedding may have only one of its
- * names in the file. Returns the size of the vocabulary. */
+/* Plans the same tensors for M2M-100, NLLB-200 and mBART-50. Returns the size of the vocabulary. */
 static size_t many_words(struct converter *c) {
-    static const char *const names[] = {"model.shared.weight", "model.decoder.embed_tokens.weight",
-                                        "model.encoder.embed_tokens.weight", "lm_head.weight"};
-    enum { NAMES = sizeof names / sizeof *names, HEAD = NAMES - 1 };
     struct tensors *t = c->tensors;
-    size_t one = 0;
-    while (one < HEAD && !tensors_find(t, names[one]))
-        one++;
-    size_t size = tensors_rows(t, names[one]);
-    tensors_copy(t, "decoder.embedding", tensors_matrix(t, names[one], size, c->size), size,
-                 c->size);
-    if (!c->tied)
-        tensors_copy(t, "output.weight", tensors_matrix(t, names[HEAD], size, c->size), size,
-                     c->size);
-    struct made *bias = tensors_make_vector(t, "output.bias", size);
-    if (tensors_find(t, "final_logits_bias"))
-        tensors_patch(t, bias,
-                      (struct patch){.from = tensors_vector(t, "final_logits_bias", size),
-                                     .rows = 1,
-                                     .columns = size});
-    for (size_t i = 0; i < NAMES; i++)
-        tensors_drop(t, names[i]);
-    tensors_drop(t, "model.encoder.embed_positions.weights");
-    tensors_drop(t, "model.decoder.embed_positions.weights");
-    return size;
+    if (!c->family->learned) { /* what older files have is computed */
+        tensors_drop(t, "model.encoder.embed_positions.weights");
+        tensors_drop(t, "model.decoder.embed_positions.weights");
+    }
+    return tensors_copy_words(t, "model.", c->size, c->tied);
 }
 
 /* ---- words ---- */
 
-/* Reads both sides' files of pieces and ids, the last of which is the padding token. source,
- * target: sizes without that token. */
-static int read_words(const char *folder, const struct converter *c, size_t source, size_t target,
-                      struct arena *arena, struct conversion *out, struct error *err) {
+/* Reads both sides' files of pieces and ids, the last of which is the padding token. counts: sizes
+ * without that token, the source's first. */
+static int read_words(const struct converter *c, const size_t counts[2], struct arena *arena,
+                      struct conversion *out, struct error *err) {
     struct vocabulary lists[2], sides[2];
-    const char **pieces = NULL, *piece;
-    const size_t counts[] = {source, target};
+    const char *folder = c->folder, **pieces = NULL, *piece;
     const char *const names[] = {"vocab.json", c->shared ? "vocab.json" : "target_vocab.json"};
     static const char *const files[] = {"source.spm", "target.spm"};
     for (size_t side = 0; side < 2; side++) {
@@ -369,7 +385,7 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     }
     const json_t *eos = json_object_get(c->config, "eos_token_id");
     json_int_t end = eos ? json_integer_value(eos) : 0;
-    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= target ||
+    if ((eos && !json_is_integer(eos)) || end < 0 || (size_t)end >= counts[1] ||
         strcmp(pieces[end], "</s>") != 0)
         return error_set(err, ERROR_FORMAT,
                          "config.json: eos_token_id %s is not the id of </s> in %s",
@@ -377,7 +393,7 @@ static int read_words(const char *folder, const struct converter *c, size_t sour
     return conversion_tokenizer_files_of(&sides[0], &sides[1], &out->tokenizer, err);
 }
 
-/* ---- the tokens of M2M-100 and NLLB-200 ---- */
+/* ---- the tokens of M2M-100, NLLB-200 and mBART-50 ---- */
 
 /* The tokens so far; NULL stands for an id that no file has named yet. */
 struct numbered {
@@ -421,8 +437,8 @@ static int place_listed(struct numbered *numbered, const char *folder, struct ar
     return result;
 }
 
-/* Adds NLLB-200's pieces, whose ids are those of the file plus one, after four special tokens,
- * which replace the file's first three. */
+/* Adds the pieces of NLLB-200 or mBART-50, whose ids are those of the file plus one, after four
+ * special tokens, which replace the file's first three. */
 static int place_shifted(struct numbered *numbered, const char *path, struct arena *arena,
                          struct error *err) {
     static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
@@ -557,7 +573,7 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
     if (!languages)
         return error_set(err, ERROR_FORMAT,
                          "tokenizer_config.json and special_tokens_map.json name no tokens of "
-                         "languages, such as __fr__ or fra_Latn");
+                         "languages, such as __fr__, fra_Latn or fr_XX");
     return conversion_add_languages(out, languages, &numbered.tokens, arena, err) == 0
                ? conversion_tokenizer_files_of(&side, &side, &out->tokenizer, err)
                : -1;
@@ -568,16 +584,18 @@ static int many_tokens(const char *folder, const struct converter *c, size_t siz
 static json_t *section_of(const struct converter *c, const char *side) {
     bool scaled = json_is_true(json_object_get(c->config, "scale_embedding"));
     json_t *section =
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}",
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b, s:b}",
                   strcmp(side, "encoder") == 0 ? "type" : "style", "transformer", "layers",
                   (int)size_of(c->config, tensors_named("%s_layers", side).text), "embedding",
                   (int)c->size, "hidden", (int)c->size, "heads",
                   (int)size_of(c->config, tensors_named("%s_attention_heads", side).text), "filter",
                   (int)size_of(c->config, tensors_named("%s_ffn_dim", side).text), "activation",
-                  activation_of(c->config), "norm", c->many ? "pre" : "post", "positions",
-                  "sinusoidal", "embedding_scale", (int)scaled);
-    if (c->many && (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
-                    json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
+                  activation_of(c->config), "norm", c->family->many ? "pre" : "post", "positions",
+                  c->family->learned ? "stored" : "sinusoidal", "embedding_scale", (int)scaled,
+                  "embedding_norm", (int)c->family->learned);
+    if (c->family->many &&
+        (json_object_set_new(section, "position_offset", json_integer(MANY_OFFSET)) |
+         json_object_set_new(section, "epsilon", json_real(1e-5))) != 0) {
         json_decref(section);
         return NULL;
     }
@@ -586,13 +604,13 @@ static json_t *section_of(const struct converter *c, const char *side) {
 
 /* Adds the sections. Of the transformers library's search options, in generation_config.json or
  * config.json, only num_beams becomes a default. */
-static int add_sections(const char *folder, const struct converter *c,
-                        const struct transformer_options *options, bool guided, struct arena *arena,
-                        struct conversion *out, struct error *err) {
+static int add_sections(const struct converter *c, const struct transformer_options *options,
+                        bool guided, struct arena *arena, struct conversion *out,
+                        struct error *err) {
     json_t *encoder = section_of(c, "encoder"), *decoder = section_of(c, "decoder"),
            *generation = NULL;
     struct error ignored = {0};
-    if (read_json(folder, "generation_config.json", arena, &generation, &ignored) != 0)
+    if (read_json(c->folder, "generation_config.json", arena, &generation, &ignored) != 0)
         generation = NULL;
     const json_t *beams = json_object_get(generation, "num_beams");
     if (!beams)
@@ -604,38 +622,52 @@ static int add_sections(const char *folder, const struct converter *c,
     json_decref(generation);
 
     const char *preparation = options->preparation ? options->preparation
-                              : c->many            ? "none"
+                              : c->family->many    ? "none"
                                                    : "opus";
     int failed = json_object_set_new(encoder, "embedding_shared", json_boolean(c->shared));
     failed |= json_object_update_new(
         decoder, json_pack("{s:s, s:s, s:b}", "mixer", "self_attention", "first_input",
-                           c->many ? "eos" : "zero", "alignment_trained", (int)guided));
-    if (c->many) /* as in the transformers library and in CTranslate2 */
+                           c->family->many ? "eos" : "zero", "alignment_trained", (int)guided));
+    if (c->family->many) /* as in the transformers library and in CTranslate2 */
         failed |= json_object_set_new(defaults, "finished", json_string("replaced"));
     failed |= json_object_set_new(out->tokenizer.section, "preparation", json_string(preparation));
     failed |= json_object_update_new(
         out->config, json_pack("{s:o, s:o, s:n, s:{s:b, s:b}, s:O, s:o}", "encoder", encoder,
                                "decoder", decoder, "attention", "output", "tied", (int)c->tied,
-                               "unknowns", (int)(options->unknowns || c->many), "tokenizer",
+                               "unknowns", (int)(options->unknowns || c->family->many), "tokenizer",
                                out->tokenizer.section, "defaults", defaults));
     return failed ? error_memory(err) : 0;
 }
 
-int huggingface_convert(const char *folder, const struct transformer_options *options,
-                        struct arena *arena, struct conversion *out, struct error *err) {
+/* Fills in the container, the tensors, the tokenizer and the origin, and adds sections to the
+ * configuration. Messages begin with the name of a file in the folder or of a tensor. */
+static int convert_folder(const char *folder, const struct transformer_options *options,
+                          struct arena *arena, struct conversion *out, struct error *err) {
     json_t *config = NULL;
     const char *card;
     int result = -1;
-    struct converter c = {.tensors = &out->tensors};
-    if (read_json(folder, "config.json", arena, &config, err) != 0 ||
-        check_config(config, &c.many, arena, err) != 0 ||
+    struct converter c = {.folder = folder, .tensors = &out->tensors};
+    if (read_json(folder, "config.json", arena, &config, err) != 0)
+        return -1;
+    bool t5 = t5_is(config);
+    if ((!t5 && check_config(config, &c.family, arena, err) != 0) ||
         open_weights(folder, options, arena, &out->container, err) != 0 ||
-        tensors_init(&out->tensors, &out->container, arena, err) != 0)
+        tensors_init(&out->tensors, &out->container, arena, err) != 0 ||
+        conversion_origin_card(folder, arena, &card, err) != 0 ||
+        conversion_origin_find(&(struct origin_clues){folder, options->name, false, card}, arena,
+                               &out->origin, err) != 0)
         goto done;
+    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
+                                     : conversion_origin_guided("", false, NULL, card);
+    out->from = options->name;
+    if (t5) {
+        result = t5_convert(folder, config, guided, arena, out, err);
+        goto done;
+    }
     c.config = config;
     c.size = size_of(config, "d_model");
     size_t source = 0, target = 0;
-    if (c.many) {
+    if (c.family->many) {
         c.shared = true;
         c.tied = !json_is_false(json_object_get(config, "tie_word_embeddings"));
         source = target = many_words(&c);
@@ -646,17 +678,49 @@ int huggingface_convert(const char *folder, const struct transformer_options *op
     stack(&c, "decoder");
     tensors_check_left(&out->tensors, "unknown, so config.json does not describe this model");
     if (out->tensors.failed ||
-        (c.many ? many_tokens(folder, &c, target, arena, out, err)
-                : read_words(folder, &c, source, target, arena, out, err)) != 0 ||
-        conversion_origin_card(folder, arena, &card, err) != 0)
+        (c.family->many ? many_tokens(folder, &c, target, arena, out, err)
+                        : read_words(&c, (const size_t[]){source, target}, arena, out, err)) != 0)
         goto done;
-    bool guided = options->alignment ? strcmp(options->alignment, "trained") == 0
-                                     : conversion_origin_guided("", false, NULL, card);
-    out->from = options->name;
-    if (add_sections(folder, &c, options, guided, arena, out, err) == 0 &&
-        conversion_origin_find(folder, options->name, false, card, arena, &out->origin, err) == 0)
-        result = 0;
+    result = add_sections(&c, options, guided, arena, out, err);
 done:
     json_decref(config);
     return result;
 }
+
+static bool is_folder(struct import *import) {
+    const char *folder;
+    return import->options->path_count == 1 &&
+           parts_huggingface(import->paths[0], &import->arena, &folder);
+}
+
+static int convert(struct import *import, struct error *err) {
+    const struct import_options *o = import->options;
+    const char *source = NULL, *target = NULL, *shown = source_name(import->shown), *folder;
+    if (!parts_huggingface(import->paths[0], &import->arena, &folder))
+        return error_memory(err);
+    char *real =
+        strcmp(folder, ".") == 0 || strcmp(shown, "..") == 0 ? realpath(folder, NULL) : NULL;
+    if (real)
+        shown = arena_copy(&import->arena, source_name(real), strlen(source_name(real)));
+    free(real);
+    if (import->inner)
+        shown = import->inner;
+    else if (!source_is_folder(import->shown) &&
+             strcmp(folder, import->paths[0]) != 0) /* a file in it was named */
+        shown = source_name(folder);
+    if (!shown)
+        return error_memory(err);
+    conversion_origin_languages(conversion_stem(shown, &import->arena), &import->arena, &source,
+                                &target);
+    const struct transformer_options options = {.name = shown,
+                                                .work = import->work,
+                                                .preparation = o->preparation,
+                                                .alignment = o->alignment,
+                                                .unknowns = o->unknowns,
+                                                .stop = o->stop};
+    return conversion_begin(import, NULL, source, target, err) == 0
+               ? convert_folder(folder, &options, &import->arena, &import->conversion, err)
+               : -1;
+}
+
+const struct import_family import_huggingface = {is_folder, convert};

@@ -6,42 +6,9 @@
 #define ALIGND_IMPORT_H
 
 #include "model/base/error.h"
-#include "model/import/source.h"
-#include <stdatomic.h>
-#include <stdbool.h>
+#include "model/import/import_options.h"
 #include <stddef.h>
 #include <stdint.h>
-
-/* The folder that was made. */
-struct import_made {
-    char *folder; /* malloc'ed */
-    uint64_t parameters;
-};
-
-struct import_options {
-    const char *const *paths; /* [path_count] files, folders or archives of one model */
-    size_t path_count;
-    const char *into; /* the folder in which the model folder is made */
-    const char *name; /* the model folder's name; NULL: from the languages or the first path */
-    const char *from,
-        *to; /* BCP-47 codes; NULL: from metadata.json or the names of the files, otherwise und */
-    const char *storage;     /* number type of the matrices: float32, float16, bfloat16, int8; NULL:
-                                int8 where the file is int8, else float32 */
-    const char *preparation; /* none or opus; NULL: opus for models of OPUS-MT's kind */
-    const char *alignment;   /* trained or untrained; NULL: as the files say */
-    size_t max_source_tokens; /* 0: as the decoder's options state, otherwise 128 for models of
-                                 Bergamot's kind, 512 for those of OPUS-MT's, Hugging Face's and
-                                 CTranslate2's, 100 for others */
-    double max_target_ratio;  /* 0: as the decoder's options state, otherwise 3 */
-    const char *licence;      /* the model's licence if its files state none; NULL: not given */
-    bool unknowns;            /* searches may choose <unk> */
-    bool no_shortlist;        /* omit the shortlist */
-    size_t shortlist_first, shortlist_best; /* for a shortlist of text: the number of first ids, and
-                                               of targets of a word; 0: 100 */
-    const struct import_origin *origin;     /* NULL: it was not downloaded */
-    struct import_made *made; /* set after success and owned by the caller; NULL: not wanted */
-    const atomic_bool *stop;  /* set by a signal handler to stop; NULL: never */
-};
 
 /* Makes the folder INTO/NAME. said: malloc'ed lines that report the result, owned by the caller.
  * Returns -1 with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; all that was written is
@@ -58,7 +25,18 @@ int import_run(const struct import_options *options, char **said, struct error *
 int import_put_lists(const char *folder, const char *code, const int32_t *ids, size_t count,
                      struct error *err);
 
-/* Refuses a path that does not exist (ERROR_FILE), and an address (ERROR_INPUT). */
-int import_refuse(const char *path, struct error *err);
+/* The tensors of an alignment head (struct alignment in model/model.h). */
+struct import_head {
+    size_t size, query_in, key_in;
+    const float *query, *bias, *key; /* [size, query_in], [size], [size, key_in] */
+};
+
+/* Gives the model folder this alignment head: float32 tensors in model.safetensors and
+ * alignment.size of config.json. A head that is there is replaced; all other tensors keep their
+ * bytes. Each file is replaced at once, model.safetensors first. The caller updates manifest.json.
+ * Only one caller may change a folder at a time. Returns -1 with ERROR_FILE, ERROR_FORMAT or
+ * ERROR_MEMORY; before the first file is replaced, nothing has changed. The function is in
+ * folder.c. */
+int import_put_head(const char *folder, const struct import_head *head, struct error *err);
 
 #endif

@@ -1,361 +1,11 @@
-/* This file hides the models of Marian and Nematus: their options, the names of their tensors, and
- * how alignd's are assembled from them. */
+/* This file hides the models of Marian and Nematus: the names of their tensors, and how alignd's
+ * are assembled from them. Their options are read in marian_options.c. */
 #include "model/import/conversion.h"
 #include "model/weights/config.h"
-#include <ctype.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- options ---- */
-
-enum types { RECURRENT = 1, TRANSFORMER = 2, COMMON = RECURRENT | TRANSFORMER };
-
-static const struct row {
-    int types;
-    const char *name, *fallback, *allowed,
-        *reason; /* allowed NULL: ignored, and the name is a pattern of fnmatch */
-} option_rows[] = {
-#define OPTION(types, name, fallback, allowed, reason) {types, name, fallback, allowed, reason},
-#define IGNORED(types, name)                           {types, name, NULL, NULL, NULL},
-#include "model/import/marian_options.def"
-#undef OPTION
-#undef IGNORED
-};
-
-enum { ROWS = sizeof option_rows / sizeof *option_rows, MOST_NUMBER = 1 << 24 };
-
-/* These options are lists: for each layer of the decoder, the layer whose tensors it uses; and the
- * kinds of input, which must all be `sequence`. */
-static const char TIED_LAYERS[] = "transformer-tied-layers", INPUT_TYPES[] = "input-types";
-
-const char *marian_option(const struct marian_options *options, const char *name) {
-    for (size_t i = 0; i < options->count; i++)
-        if (strcmp(options->rows[i].name, name) == 0)
-            return options->rows[i].value;
-    return "";
-}
-
-static bool is_on(const struct marian_options *options, const char *name) {
-    return strcmp(marian_option(options, name), "true") == 0;
-}
-
-static size_t number_of(const struct marian_options *options, const char *name) {
-    return (size_t)strtoul(marian_option(options, name), NULL, 10);
-}
-
-bool marian_shares(const struct marian_options *options) {
-    return is_on(options, "tied-embeddings-src") || is_on(options, "tied-embeddings-all");
-}
-
-/* Returns true if the output layer's matrix is the target's embedding. */
-static bool ties(const struct marian_options *options) {
-    return is_on(options, "tied-embeddings") || is_on(options, "tied-embeddings-all");
-}
-
-/* ---- Nematus's JSON ---- */
-
-/* Nematus's keys and their names in Marian. */
-static const struct {
-    const char *theirs, *ours;
-} nematus_names[] = {
-    {"dim_word", "dim-emb"},
-    {"dim", "dim-rnn"},
-    {"embedding_size", "dim-emb"},
-    {"state_size", "dim-rnn"},
-    {"enc_recurrence_transition_depth", "enc-cell-depth"},
-    {"rnn_enc_transition_depth", "enc-cell-depth"},
-    {"dec_base_recurrence_transition_depth", "dec-cell-base-depth"},
-    {"rnn_dec_base_transition_depth", "dec-cell-base-depth"},
-    {"layer_normalisation", "layer-normalization"},
-    {"rnn_layer_normalisation", "layer-normalization"},
-    {"tie_decoder_embeddings", "tied-embeddings"},
-    {"tie_encoder_decoder_embeddings", "tied-embeddings-src"},
-};
-
-/* Keys that must have these values, or the second values, if they are present. */
-static const struct {
-    const char *name, *wanted, *also;
-} nematus_always[] = {
-    {"encoder", "\"gru\"", ""},
-    {"decoder", "\"gru_cond\"", ""},
-    {"enc_depth", "1", ""},
-    {"dec_depth", "1", ""},
-    {"rnn_enc_depth", "1", ""},
-    {"rnn_dec_depth", "1", ""},
-    {"factors", "1", ""},
-    {"weight_normalisation", "false", ""},
-    {"decoder_deep_context", "false", ""},
-    {"deep_fusion_lm", "null", "false"},
-    {"output_hidden_activation", "\"tanh\"", ""},
-    {"softmax_mixture_size", "1", ""},
-};
-
-static int read_nematus(const char *text, size_t length, struct arena *arena, struct mapping *out,
-                        struct error *err) {
-    static const struct mapping_pair always[] = {{.key = "type", .value = "nematus"},
-                                                 {.key = "enc-cell", .value = "gru-nematus"},
-                                                 {.key = "dec-cell", .value = "gru-nematus"}};
-    enum {
-        NAMES = sizeof nematus_names / sizeof *nematus_names,
-        ALWAYS = sizeof always / sizeof *always
-    };
-    json_error_t problem;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    if (!root)
-        return error_set(err, ERROR_FORMAT, "the options are not JSON: line %d: %s", problem.line,
-                         problem.text);
-    struct mapping_pair *pairs = arena_zalloc(arena, NAMES + ALWAYS, sizeof *pairs);
-    size_t count = ALWAYS;
-    int result = json_is_object(root)
-                     ? 0
-                     : error_set(err, ERROR_FORMAT, "the options are not a JSON object");
-    for (size_t i = 0; result == 0 && i < sizeof nematus_always / sizeof *nematus_always; i++) {
-        const json_t *value = json_object_get(root, nematus_always[i].name);
-        const char *shown = value ? source_json_shown(arena, value) : "";
-        if (arena_failed(arena))
-            result = error_memory(err);
-        else if (value && strcmp(shown, nematus_always[i].wanted) != 0 &&
-                 strcmp(shown, nematus_always[i].also) != 0)
-            result =
-                error_set(err, ERROR_FORMAT,
-                          "option %s: %s is not supported; Nematus's models are converted with %s",
-                          nematus_always[i].name, shown, nematus_always[i].wanted);
-    }
-    if (pairs)
-        memcpy(pairs, always, sizeof always);
-    for (size_t i = 0; pairs && result == 0 && i < NAMES; i++) {
-        const json_t *value = json_object_get(root, nematus_names[i].theirs);
-        const char *own = json_string_value(value);
-        if (value)
-            pairs[count++] =
-                (struct mapping_pair){.key = nematus_names[i].ours,
-                                      .value = own ? arena_copy(arena, own, strlen(own))
-                                                   : source_json_shown(arena, value)};
-    }
-    json_decref(root);
-    if (result == 0 && arena_failed(arena))
-        result = error_memory(err);
-    if (result == 0)
-        *out = (struct mapping){pairs, count};
-    return result;
-}
-
-/* ---- the check ---- */
-
-/* Parses an integer of up to nine digits, which may follow a minus sign. */
-static bool integer(const char *text, long *number) {
-    const char *digits = text + (*text == '-');
-    size_t length = strlen(digits);
-    for (size_t i = 0; i < length; i++)
-        if (!isdigit((unsigned char)digits[i]))
-            return false;
-    if (length == 0 || length > 9)
-        return false;
-    *number = strtol(text, NULL, 10);
-    return true;
-}
-
-/* Checks a value, which the table calls none if it is empty. */
-static int check_row(const struct row *row, const char *value, const char *shown,
-                     struct error *err) {
-    long number, least = 1, most = MOST_NUMBER;
-    bool range = strcmp(row->allowed, "positive") == 0 ||
-                 sscanf(row->allowed, "%ld to %ld", &least, &most) == 2;
-    if (value &&
-        (range ? integer(value, &number) && number >= least && number <= most
-               : strcmp(value, "none") != 0 && config_lists(row->allowed, *value ? value : "none")))
-        return 0;
-    return error_set(err, ERROR_FORMAT, "option %s: %s is not supported%s%s (supported: %s)",
-                     row->name, shown, *row->reason ? ": " : "", row->reason,
-                     strcmp(row->allowed, "positive") == 0 ? "a positive number" : row->allowed);
-}
-
-static int check_recurrent(const struct marian_options *options, struct error *err) {
-    const char *encoder = marian_option(options, "enc-cell"),
-               *decoder = marian_option(options, "dec-cell");
-    bool normal = is_on(options, "layer-normalization"),
-         nematus = strcmp(marian_option(options, "type"), "nematus") == 0;
-    bool tanh_cells = strcmp(encoder, "tanh") == 0 || strcmp(decoder, "tanh") == 0;
-    bool either = strcmp(encoder, "gru-nematus") == 0 || strcmp(decoder, "gru-nematus") == 0;
-    bool both = strcmp(encoder, "gru-nematus") == 0 && strcmp(decoder, "gru-nematus") == 0;
-    const char *why = normal && tanh_cells ? "layer-normalization: true is not supported with tanh "
-                                             "cells, whose gains Marian gives a wrong size"
-                      : normal && !nematus && either
-                          ? "layer-normalization: true is not supported with gru-nematus cells in "
-                            "a model that is not of type nematus, where "
-                            "the cells are normalised in one way and all else in another"
-                      : nematus && !both ? "type: nematus supports only gru-nematus cells"
-                      : nematus && strcmp(marian_option(options, "enc-type"), "bidirectional") != 0
-                          ? "type: nematus supports only a bidirectional encoder"
-                      : nematus && strcmp(marian_option(options, "dec-cell-high-depth"), "1") != 0
-                          ? "type: nematus supports only dec-cell-high-depth 1"
-                          : NULL;
-    return why ? error_set(err, ERROR_FORMAT, "option %s", why) : 0;
-}
-
-/* Returns true if Marian's main line, v1.12 or newer, of this day or later, trained the model.
- * (Forks count their versions from 1.9 on.) */
-static bool is_newer(const struct mapping *found, const char *date) {
-    const struct mapping_pair *pair = source_mapping_find(found, "version");
-    int major, minor, patch, used = 0;
-    if (!pair || !pair->value ||
-        sscanf(pair->value, "v%d.%d.%d%n", &major, &minor, &patch, &used) != 3 || used == 0)
-        return false;
-    for (const char *at = strchr(pair->value + used, ' '); at; at = strchr(at + 1, ' ')) {
-        int year, month, day, length = 0;
-        if (sscanf(at, " %4d-%2d-%2d%n", &year, &month, &day, &length) == 3 && length == 11 &&
-            (at[length] == ' ' || !at[length]))
-            return (major > 1 || (major == 1 && minor >= 12)) && strncmp(at + 1, date, 10) >= 0;
-    }
-    return false;
-}
-
-/* Copies the letters without d (dropout), which has no effect once a model is trained. */
-static void letters(const struct marian_options *options, const char *name, char out[8]) {
-    size_t length = 0;
-    for (const char *c = marian_option(options, name); *c && length < 7; c++)
-        if (*c != 'd')
-            out[length++] = *c;
-    out[length] = '\0';
-}
-
-static int check_transformer(struct marian_options *options, const struct mapping *found,
-                             struct arena *arena, struct error *err) {
-    char before[8], after[8], top[8];
-    letters(options, "transformer-preprocess", before);
-    letters(options, "transformer-postprocess", after);
-    letters(options, "transformer-postprocess-top", top);
-    bool post = !*before && strcmp(after, "an") == 0 && !*top;
-    bool pre = strcmp(before, "n") == 0 && strcmp(after, "a") == 0 && strcmp(top, "n") == 0;
-    const char *autoreg = marian_option(options, "transformer-decoder-autoreg"),
-               *cell = marian_option(options, "dec-cell");
-    const char *layer = marian_option(options, "transformer-guided-alignment-layer");
-    bool rnn = strcmp(autoreg, "rnn") == 0, average = strcmp(autoreg, "average-attention") == 0;
-    bool gelu =
-        strcmp(marian_option(options, "transformer-ffn-activation"), "gelu") == 0 ||
-        (average && strcmp(marian_option(options, "transformer-aan-activation"), "gelu") == 0);
-    options->norm = post ? "post" : pre ? "pre" : "";
-    if (rnn && strcmp(cell, "ssru") != 0)
-        return error_set(err, ERROR_FORMAT,
-                         "option dec-cell: %s is not supported in a transformer's decoder: alignd "
-                         "has no such cell there (supported: ssru)",
-                         cell);
-    const char *why =
-        rnn && is_on(options, "layer-normalization")
-            ? "option layer-normalization: true is not supported: alignd's SSRU has no norm within"
-        : !post && !pre
-            ? "options transformer-preprocess, -postprocess, -postprocess-top: are not supported "
-              "together: alignd has "
-              "norms after each block (none, dan, none) or before it and on top (n, da, n)"
-        : pre && !rnn && !average     ? "option transformer-preprocess: n is not supported with a "
-                                        "decoder of self-attention: Marian "
-                                        "itself trains it in one way and translates in another"
-        : pre && !is_newer(found, "") ? "option transformer-preprocess: n is supported only of "
-                                        "models of Marian v1.12 or newer: "
-                                        "older ones attend to inputs that are not normalised"
-        : gelu && !is_newer(found, "2023-04-01")
-            ? "option transformer-ffn-activation: gelu is supported only of models of Marian v1.12 "
-              "of April 2023 or newer: older "
-              "ones compute it in another way"
-            : NULL;
-    if (why)
-        return error_set(err, ERROR_FORMAT, "%s", why);
-    size_t depth = number_of(options, "dec-depth");
-    if (strcmp(layer, "last") != 0 && strtoul(layer, NULL, 10) > depth)
-        return error_set(err, ERROR_FORMAT,
-                         "option transformer-guided-alignment-layer: %s is not supported: the "
-                         "decoder has %zu layers",
-                         layer, depth);
-    const struct mapping_pair *tied = source_mapping_find(found, TIED_LAYERS);
-    bool given = tied && (tied->count > 0 || (tied->value && *tied->value)),
-         fits = !given || tied->count == depth;
-    for (size_t i = 0; fits && i < depth; i++) {
-        long number = (long)i + 1;
-        fits =
-            !given || (integer(tied->items[i], &number) && number >= 1 && (size_t)number <= depth);
-        options->tied_layers[i] = (size_t)number;
-    }
-    return fits ? 0
-                : error_set(err, ERROR_FORMAT,
-                            "option %s: %s is not supported: it needs one number from 1 to %zu for "
-                            "each of the %zu layers",
-                            TIED_LAYERS, source_mapping_shown(arena, tied), depth, depth);
-}
-
-int marian_options_read(const char *text, size_t length, bool own, struct arena *arena,
-                        struct marian_options *out, struct error *err) {
-    struct mapping found;
-    struct error inner = {0};
-    if (text[strspn(text, " \t\r\n")] == '{') {
-        if (read_nematus(text, length, arena, &found, err) != 0)
-            return -1;
-    } else if (source_mapping_read(text, length, arena, &found, &inner) != 0) {
-        return error_set(err, inner.code, "the options: %s", inner.message);
-    }
-    const struct mapping_pair *type = source_mapping_find(&found, "type"),
-                              *inputs = source_mapping_find(&found, INPUT_TYPES);
-    struct marian_options made = {.ignored = "", .norm = ""};
-    made.transformer = type && type->value && strcmp(type->value, "transformer") == 0;
-    int types = made.transformer ? TRANSFORMER : RECURRENT;
-    if (type && type->value &&
-        (strcmp(type->value, "lm") == 0 || source_begins(type->value, "lm-") ||
-         strcmp(type->value, "transformer-lm") == 0))
-        return error_set(err, ERROR_FORMAT,
-                         "option type: %s is a language model, which cannot translate",
-                         type->value);
-    for (size_t i = 0; i < found.count; i++) {
-        const char *name = found.pairs[i].key;
-        bool known = strcmp(name, TIED_LAYERS) == 0 || strcmp(name, INPUT_TYPES) == 0;
-        for (size_t row = 0; !known && row < ROWS; row++)
-            known = option_rows[row].types & types && fnmatch(option_rows[row].name, name, 0) == 0;
-        if (known)
-            continue;
-        if (own && type && type->value &&
-            check_row(&option_rows[0], type->value, type->value, err) != 0)
-            return -1;
-        if (own)
-            return error_set(err, ERROR_FORMAT,
-                             "option %s: unknown, so its effect on the model is unknown", name);
-        made.ignored = source_say(arena, "%s%s%s", made.ignored, *made.ignored ? ", " : "",
-                                  source_shown(arena, name, strlen(name)));
-        if (!made.ignored)
-            return error_memory(err);
-    }
-    for (size_t i = 0; inputs && i < inputs->count; i++)
-        if (strcmp(inputs->items[i], "sequence") != 0)
-            return error_set(err, ERROR_FORMAT,
-                             "option %s: %s is not supported: alignd reads sentences", INPUT_TYPES,
-                             source_mapping_shown(arena, inputs));
-    if (type && check_row(&option_rows[0], type->value, source_mapping_shown(arena, type), err) !=
-                    0) /* checks the type before the options that it requires */
-        return -1;
-    for (size_t i = 0; i < ROWS; i++)
-        if (option_rows[i].types & types && option_rows[i].allowed && !option_rows[i].fallback &&
-            !source_mapping_find(&found, option_rows[i].name))
-            return error_set(err, ERROR_FORMAT, "option %s: missing", option_rows[i].name);
-    for (size_t i = 0; i < ROWS; i++) {
-        if (!(option_rows[i].types & types) || !option_rows[i].allowed)
-            continue;
-        const struct mapping_pair *pair = source_mapping_find(&found, option_rows[i].name);
-        const char *value = !pair              ? option_rows[i].fallback
-                            : pair->value      ? pair->value
-                            : pair->count == 0 ? ""
-                                               : NULL;
-        if (check_row(&option_rows[i], value, pair ? source_mapping_shown(arena, pair) : value,
-                      err) != 0)
-            return -1;
-        made.rows[made.count].name = option_rows[i].name;
-        made.rows[made.count++].value = value;
-    }
-    if ((made.transformer ? check_transformer(&made, &found, arena, err)
-                          : check_recurrent(&made, err)) != 0)
-        return -1;
-    *out = made;
-    return 0;
-}
 
 /* ---- tensors ----
  * In the file matrices are [in, out], and vectors [n] or [1, n]; ours are [out, in], and [n]. */
@@ -363,6 +13,11 @@ int marian_options_read(const char *text, size_t length, bool own, struct arena 
 /* The norms within the cells of a recurrent model. */
 enum norms { NORM_NONE, NORM_LAYER, NORM_GATES };
 static const char *const norm_names[] = {"none", "layer", "gates"};
+
+/* Sizes of the vocabularies. */
+struct marian_sizes {
+    size_t source, target;
+};
 
 struct converter {
     struct tensors *tensors;
@@ -414,6 +69,12 @@ static void vector(struct converter *c, const char *theirs, const char *ours, si
 
 /* ---- words ---- */
 
+/* Returns true if the output layer's matrix is the target's embedding. */
+static bool ties(const struct marian_options *options) {
+    return marian_options_on(options, "tied-embeddings") ||
+           marian_options_on(options, "tied-embeddings-all");
+}
+
 /* Plans embeddings [V, embedding], and returns V. multiplied: they are the output layer's matrix,
  * too. */
 static size_t table(struct converter *c, const char *theirs, const char *ours, bool multiplied) {
@@ -427,7 +88,7 @@ static size_t table(struct converter *c, const char *theirs, const char *ours, b
 static struct marian_sizes embeddings(struct converter *c) {
     struct marian_sizes sizes;
     bool multiplied = ties(c->options);
-    if (marian_shares(c->options)) {
+    if (marian_options_share_embedding(c->options)) {
         sizes.source = sizes.target = table(c, "Wemb", "decoder.embedding", multiplied);
     } else {
         sizes.source = table(c, "encoder_Wemb", "encoder.embedding", false);
@@ -440,7 +101,7 @@ static struct marian_sizes embeddings(struct converter *c) {
 static void output(struct converter *c, size_t vocabulary) {
     const char *theirs = c->options->transformer ? "decoder_ff_logit_out" : "decoder_ff_logit_l2";
     struct name older = tensors_named("%s_W", theirs), newer = tensors_named("%s_Wt", theirs);
-    if (is_on(c->options, "output-omit-bias"))
+    if (marian_options_on(c->options, "output-omit-bias"))
         tensors_make_vector(c->tensors, "output.bias", vocabulary);
     else
         vector(c, tensors_named("%s_b", theirs).text, "output.bias", vocabulary);
@@ -506,7 +167,7 @@ static void rename_nematus(struct tensors *tensors, const struct marian_options 
     rename_one(tensors, "Wemb_dec", "decoder_Wemb");
     rename_one(tensors, "ff_logit_W", "decoder_ff_logit_l2_W");
     rename_one(tensors, "ff_logit_b", "decoder_ff_logit_l2_b");
-    if (!marian_shares(options))
+    if (!marian_options_share_embedding(options))
         rename_one(tensors, "Wemb", "encoder_Wemb");
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < 6; i++)
@@ -515,8 +176,8 @@ static void rename_nematus(struct tensors *tensors, const struct marian_options 
     for (size_t i = 0; i < 6; i++)
         rename_normed(tensors, tensors_named("decoder_%s", second[i][0]).text,
                       tensors_named("decoder_cell2_%s", second[i][1]).text);
-    size_t below = number_of(options, "enc-cell-depth"),
-           above = number_of(options, "dec-cell-base-depth");
+    size_t below = marian_options_number(options, "enc-cell-depth"),
+           above = marian_options_number(options, "dec-cell-base-depth");
     for (size_t n = 1; n < below; n++)
         for (size_t s = 0; s < 2; s++)
             for (size_t i = 0; i < 4; i++)
@@ -560,7 +221,7 @@ static const struct cell {
              {"tanh", "rnn", {{"", 1}}, 1, {0}, 0}};
 
 /* One cell. */
-struct place {
+struct cell_place {
     const char *theirs, *ours;
     size_t inputs; /* size of its input; 0: a transition, which has none */
     bool final;
@@ -568,7 +229,7 @@ struct place {
 
 static const struct cell *cell_of(const struct converter *c, const char *option) {
     const struct cell *cell = cells;
-    while (strcmp(cell->theirs, marian_option(c->options, option)) != 0)
+    while (strcmp(cell->theirs, marian_options_value(c->options, option)) != 0)
         cell++; /* the table of options allows no others */
     return cell;
 }
@@ -581,13 +242,21 @@ static size_t part_of(const struct cell *cell, size_t gate, size_t *within) {
     return part;
 }
 
-/* Plans our gates from theirs, in our order. end: the end of the foreign names, in which the part's
- * end follows the first letter. inputs: of a matrix, whose gates are side by side [inputs, gates x
- * hidden] in theirs, and one below the other [gates x hidden, inputs] in ours; 0: a vector. Gates
- * other than first .. past - 1 are zeros. */
-static void cell_gates(struct converter *c, const struct cell *cell, const struct place *place,
-                       const char *end, const char *ours, size_t inputs, size_t first,
-                       size_t past) {
+/* A tensor of a cell's gates. */
+struct gates {
+    const char *end; /* the end of the foreign names, in which the part's end follows the first
+                        letter */
+    const char *ours;
+    size_t inputs; /* of a matrix, whose gates are side by side [inputs, gates x hidden] in theirs,
+                      and one below the other [gates x hidden, inputs] in ours; 0: a vector */
+    size_t first, past; /* gates other than first .. past - 1 are zeros */
+};
+
+/* Plans our gates from theirs, in our order. */
+static void cell_gates(struct converter *c, const struct cell *cell, const struct cell_place *place,
+                       struct gates gates) {
+    const char *end = gates.end, *ours = gates.ours;
+    size_t inputs = gates.inputs, first = gates.first, past = gates.past;
     size_t hidden = c->hidden, within, size = cell->gates * hidden;
     const struct stored_tensor *from[2] = {NULL, NULL};
     struct name own = tensors_named("%s%s", place->ours, ours);
@@ -618,7 +287,7 @@ static void cell_gates(struct converter *c, const struct cell *cell, const struc
 }
 
 /* Plans a gain of all gates, which is one foreign vector. */
-static void cell_gain(struct converter *c, const struct cell *cell, const struct place *place,
+static void cell_gain(struct converter *c, const struct cell *cell, const struct cell_place *place,
                       int number, const char *ours) {
     size_t hidden = c->hidden;
     struct made *made = tensors_make_vector(
@@ -638,39 +307,41 @@ static void cell_gain(struct converter *c, const struct cell *cell, const struct
  * other gates inside. Marian's norm (layer) is of the products alone, without a shift; the biases
  * are added afterwards, so they become shifts. In Nematus's norm (gates) the bias is in the norm of
  * the input or, in a final cell, of the state; in the encoder's transitions it is outside. */
-static void one_cell(struct converter *c, const struct cell *cell, struct place place) {
+static void one_cell(struct converter *c, const struct cell *cell, struct cell_place place) {
     size_t gates = cell->gates, beside = place.final ? gates - cell->candidate : gates;
-    cell_gates(c, cell, &place, "U", "weight_state", c->hidden, 0, gates);
+    cell_gates(c, cell, &place, (struct gates){"U", "weight_state", c->hidden, 0, gates});
     if (place.inputs)
-        cell_gates(c, cell, &place, "W", "weight_input", place.inputs, 0, gates);
+        cell_gates(c, cell, &place, (struct gates){"W", "weight_input", place.inputs, 0, gates});
     switch (c->norm) {
     case NORM_NONE:
-        cell_gates(c, cell, &place, "b", "bias_input", 0, 0, beside);
-        cell_gates(c, cell, &place, "b", "bias_state", 0, beside, gates);
+        cell_gates(c, cell, &place, (struct gates){"b", "bias_input", 0, 0, beside});
+        cell_gates(c, cell, &place, (struct gates){"b", "bias_state", 0, beside, gates});
         return;
     case NORM_LAYER:
         tensors_make_vector(c->tensors, tensors_named("%sbias_state", place.ours).text,
                             gates * c->hidden);
         cell_gain(c, cell, &place, 2, "gain_state");
-        cell_gates(c, cell, &place, "b", "shift_state", 0, beside, gates);
+        cell_gates(c, cell, &place, (struct gates){"b", "shift_state", 0, beside, gates});
         if (!place.inputs) {
-            cell_gates(c, cell, &place, "b", "bias_input", 0, 0, beside);
+            cell_gates(c, cell, &place, (struct gates){"b", "bias_input", 0, 0, beside});
             return;
         }
         tensors_make_vector(c->tensors, tensors_named("%sbias_input", place.ours).text,
                             gates * c->hidden);
         cell_gain(c, cell, &place, 1, "gain_input");
-        cell_gates(c, cell, &place, "b", "shift_input", 0, 0, beside);
+        cell_gates(c, cell, &place, (struct gates){"b", "shift_input", 0, 0, beside});
         return;
     case NORM_GATES:
-        cell_gates(c, cell, &place, "b", "bias_input", 0, 0, place.final ? 0 : gates);
-        cell_gates(c, cell, &place, "b", "bias_state", 0, 0, place.final ? gates : 0);
+        cell_gates(c, cell, &place,
+                   (struct gates){"b", "bias_input", 0, 0, place.final ? 0 : gates});
+        cell_gates(c, cell, &place,
+                   (struct gates){"b", "bias_state", 0, 0, place.final ? gates : 0});
         if (place.inputs) {
-            cell_gates(c, cell, &place, "W_lns", "gain_input", 0, 0, gates);
-            cell_gates(c, cell, &place, "W_lnb", "shift_input", 0, 0, gates);
+            cell_gates(c, cell, &place, (struct gates){"W_lns", "gain_input", 0, 0, gates});
+            cell_gates(c, cell, &place, (struct gates){"W_lnb", "shift_input", 0, 0, gates});
         }
-        cell_gates(c, cell, &place, "U_lns", "gain_state", 0, 0, gates);
-        cell_gates(c, cell, &place, "U_lnb", "shift_state", 0, 0, gates);
+        cell_gates(c, cell, &place, (struct gates){"U_lns", "gain_state", 0, 0, gates});
+        cell_gates(c, cell, &place, (struct gates){"U_lnb", "shift_state", 0, 0, gates});
     }
 }
 
@@ -680,9 +351,9 @@ static void one_cell(struct converter *c, const struct cell *cell, struct place 
  * above the first layer, and reads both directions of that layer. */
 static void recurrent_encoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "enc-cell");
-    bool together = strcmp(marian_option(c->options, "enc-type"), "bi-unidirectional") == 0;
-    size_t depth = number_of(c->options, "enc-depth"),
-           cell_depth = number_of(c->options, "enc-cell-depth");
+    bool together = strcmp(marian_options_value(c->options, "enc-type"), "bi-unidirectional") == 0;
+    size_t depth = marian_options_number(c->options, "enc-depth"),
+           cell_depth = marian_options_number(c->options, "enc-cell-depth");
     static const char *const stacks[][2] = {{"encoder_bi_", "forward"},
                                             {"encoder_bi_r_", "backward"}};
     for (size_t i = 1; i <= depth; i++) {
@@ -703,7 +374,7 @@ static void recurrent_encoder(struct converter *c) {
                                 : together && i == 2 ? 2 * c->hidden
                                                      : c->hidden;
                 one_cell(c, cell,
-                         (struct place){theirs.text, ours.text, j > 1 ? 0 : inputs, false});
+                         (struct cell_place){theirs.text, ours.text, j > 1 ? 0 : inputs, false});
             }
             if (together && i > 1)
                 break;
@@ -712,8 +383,8 @@ static void recurrent_encoder(struct converter *c) {
 }
 
 static const char *stack_of(const struct converter *c) {
-    const char *type = marian_option(c->options, "enc-type");
-    if (number_of(c->options, "enc-depth") == 1)
+    const char *type = marian_options_value(c->options, "enc-type");
+    if (marian_options_number(c->options, "enc-depth") == 1)
         return "joined";
     return strcmp(type, "bidirectional") == 0 ? "separate"
            : strcmp(type, "alternating") == 0 ? "alternating"
@@ -751,16 +422,17 @@ static void bias_and_norm(struct converter *c, const char *theirs, const char *n
  * from. */
 static void recurrent_decoder(struct converter *c) {
     const struct cell *cell = cell_of(c, "dec-cell");
-    size_t base = number_of(c->options, "dec-cell-base-depth"),
-           high = number_of(c->options, "dec-cell-high-depth");
-    size_t depth = number_of(c->options, "dec-depth");
-    one_cell(c, cell, (struct place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
+    size_t base = marian_options_number(c->options, "dec-cell-base-depth"),
+           high = marian_options_number(c->options, "dec-cell-high-depth");
+    size_t depth = marian_options_number(c->options, "dec-depth");
+    one_cell(c, cell,
+             (struct cell_place){"decoder_cell1_", "decoder.layers.0.", c->embedding, false});
     for (size_t j = 2; j <= base; j++) {
         struct name ours = j > 2 ? tensors_named("decoder.conditional.transitions.%zu.", j - 3)
                                  : tensors_named("%s", "decoder.conditional.");
         one_cell(c, cell,
-                 (struct place){tensors_named("decoder_cell%zu_", j).text, ours.text,
-                                j == 2 ? annotation(c) : 0, true});
+                 (struct cell_place){tensors_named("decoder_cell%zu_", j).text, ours.text,
+                                     j == 2 ? annotation(c) : 0, true});
     }
     for (size_t i = 2; i <= depth; i++)
         for (size_t j = 1; j <= high; j++) {
@@ -768,8 +440,8 @@ static void recurrent_decoder(struct converter *c) {
                 j > 1 ? tensors_named("decoder.layers.%zu.transitions.%zu.", i - 1, j - 2)
                       : tensors_named("decoder.layers.%zu.", i - 1);
             one_cell(c, cell,
-                     (struct place){tensors_named("decoder_l%zu_cell%zu_", i, j).text, ours.text,
-                                    j == 1 ? c->hidden : 0, false});
+                     (struct cell_place){tensors_named("decoder_l%zu_cell%zu_", i, j).text,
+                                         ours.text, j == 1 ? c->hidden : 0, false});
         }
     for (size_t i = 0; i < depth; i++) {
         struct name ours = tensors_named("decoder.initial.%zu.", i);
@@ -835,8 +507,8 @@ static void readout(struct converter *c) {
 }
 
 static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes) {
-    const char *type = marian_option(c->options, "type");
-    bool normal = is_on(c->options, "layer-normalization");
+    const char *type = marian_options_value(c->options, "type");
+    bool normal = marian_options_on(c->options, "layer-normalization");
     c->norm = !normal ? NORM_NONE : strcmp(type, "nematus") == 0 ? NORM_GATES : NORM_LAYER;
     if (strcmp(type, "s2s") != 0)
         rename_nematus(c->tensors, c->options);
@@ -849,8 +521,9 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
     if (c->tensors->failed)
         return NULL;
 
-    size_t below = number_of(c->options, "enc-depth"), above = number_of(c->options, "dec-depth");
-    bool skips = is_on(c->options, "skip");
+    size_t below = marian_options_number(c->options, "enc-depth"),
+           above = marian_options_number(c->options, "dec-depth");
+    bool skips = marian_options_on(c->options, "skip");
     const char *stack = stack_of(c), *norm = norm_names[c->norm];
     /* with bi-unidirectional the second layer's input and output differ in size, so it has no
      * residual connection */
@@ -859,8 +532,8 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
         "{s:s, s:i, s:i, s:i, s:s, s:b, s:s, s:i, s:b}", "cell", cell_of(c, "enc-cell")->ours,
         "layers", (int)below, "embedding", (int)c->embedding, "hidden", (int)c->hidden, "stack",
         stack, "residual", (int)(skips && below > first), "normalization", norm, "transitions",
-        (int)number_of(c->options, "enc-cell-depth") - 1, "embedding_shared",
-        (int)marian_shares(c->options));
+        (int)marian_options_number(c->options, "enc-cell-depth") - 1, "embedding_shared",
+        (int)marian_options_share_embedding(c->options));
     const char *cell = cell_of(c, "dec-cell")->ours;
     json_t *decoder_section = json_pack(
         "{s:s, s:s, s:i, s:i, s:i, s:s, s:b, s:s, s:i, s:s, s:b, s:s, s:i, s:i, s:s}", "style",
@@ -868,9 +541,9 @@ static json_t *convert_recurrent(struct converter *c, struct marian_sizes *sizes
         (int)c->hidden, "initial_state", "mean", "initial_projection", 1, "readout", "tanh",
         "readout_size", (int)c->embedding, "first_input", "zero", "residual",
         (int)(skips && above > 1), "normalization", norm, "transitions",
-        (int)number_of(c->options, "dec-cell-base-depth") - 2, "upper_transitions",
-        above > 1 ? (int)number_of(c->options, "dec-cell-high-depth") - 1 : 0, "initial_cell",
-        strcmp(cell, "lstm") == 0 ? "state" : "zero");
+        (int)marian_options_number(c->options, "dec-cell-base-depth") - 2, "upper_transitions",
+        above > 1 ? (int)marian_options_number(c->options, "dec-cell-high-depth") - 1 : 0,
+        "initial_cell", strcmp(cell, "lstm") == 0 ? "state" : "zero");
     return json_pack("{s:o, s:o, s:{s:s, s:i, s:s}, s:{s:b}}", "encoder", encoder_section,
                      "decoder", decoder_section, "attention", "score", "additive", "size",
                      (int)attention_size, "normalization", norm, "output", "tied",
@@ -905,7 +578,7 @@ static void heads(struct converter *c, const char *theirs, const char *ours) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         dense(c, theirs, parts[i][0], tensors_named("%s.%s", ours, parts[i][1]).text, c->hidden,
               c->hidden);
-    if (is_on(c->options, "transformer-no-projection")) {
+    if (marian_options_on(c->options, "transformer-no-projection")) {
         tensors_make(c->tensors, tensors_named("%s.weight", output.text).text, c->hidden, c->hidden)
             ->identity = true;
         tensors_make_vector(c->tensors, tensors_named("%s.bias", output.text).text, c->hidden);
@@ -938,8 +611,8 @@ static void ssru(struct converter *c, const char *theirs, const char *ours) {
 
 /* Returns the size of the feed-forward of average attention; 0: it has none. */
 static size_t average_filter(const struct converter *c) {
-    return number_of(c->options, "transformer-aan-depth") == 2
-               ? number_of(c->options, "transformer-dim-aan")
+    return marian_options_number(c->options, "transformer-aan-depth") == 2
+               ? marian_options_number(c->options, "transformer-dim-aan")
                : 0;
 }
 
@@ -950,7 +623,7 @@ static void average(struct converter *c, const char *theirs, const char *ours) {
         dense(c, aan.text, "1", tensors_named("%s.input", to.text).text, c->hidden, middle);
     if (middle && middle != c->hidden)
         dense(c, aan.text, "2", tensors_named("%s.output", to.text).text, middle, c->hidden);
-    if (!is_on(c->options, "transformer-aan-nogate")) {
+    if (!marian_options_on(c->options, "transformer-aan-nogate")) {
         dense(c, aan.text, "i", tensors_named("%s.gate.input", to.text).text, c->hidden, c->hidden);
         dense(c, aan.text, "f", tensors_named("%s.gate.output", to.text).text, c->hidden,
               c->hidden);
@@ -971,20 +644,22 @@ static const struct mixer {
 static json_t *stack_section(const struct converter *c, const char *kind, const char *depth,
                              size_t middle) {
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:s, s:b}", kind, "transformer",
-                     "layers", (int)number_of(c->options, depth), "embedding", (int)c->hidden,
-                     "hidden", (int)c->hidden, "heads",
-                     (int)number_of(c->options, "transformer-heads"), "filter", (int)middle,
-                     "activation", marian_option(c->options, "transformer-ffn-activation"), "norm",
+                     "layers", (int)marian_options_number(c->options, depth), "embedding",
+                     (int)c->hidden, "hidden", (int)c->hidden, "heads",
+                     (int)marian_options_number(c->options, "transformer-heads"), "filter",
+                     (int)middle, "activation",
+                     marian_options_value(c->options, "transformer-ffn-activation"), "norm",
                      c->options->norm, "positions", "sinusoidal", "embedding_scale", 1);
 }
 
 static json_t *convert_transformer(struct converter *c, struct marian_sizes *sizes) {
-    size_t depth = number_of(c->options, "enc-depth"),
-           middle = number_of(c->options, "transformer-dim-ffn");
-    size_t above = number_of(c->options, "dec-depth"),
-           upper = number_of(c->options, "transformer-decoder-dim-ffn");
+    size_t depth = marian_options_number(c->options, "enc-depth"),
+           middle = marian_options_number(c->options, "transformer-dim-ffn");
+    size_t above = marian_options_number(c->options, "dec-depth"),
+           upper = marian_options_number(c->options, "transformer-decoder-dim-ffn");
     const struct mixer *mixer = mixers;
-    while (strcmp(mixer->theirs, marian_option(c->options, "transformer-decoder-autoreg")) != 0)
+    while (strcmp(mixer->theirs, marian_options_value(c->options, "transformer-decoder-autoreg")) !=
+           0)
         mixer++; /* the table of options allows only these three */
     c->before = strcmp(c->options->norm, "pre") == 0;
     upper = upper ? upper : middle;
@@ -1016,19 +691,20 @@ static json_t *convert_transformer(struct converter *c, struct marian_sizes *siz
     if (c->tensors->failed)
         return NULL;
 
-    const char *layer = marian_option(c->options, "transformer-guided-alignment-layer");
+    const char *layer = marian_options_value(c->options, "transformer-guided-alignment-layer");
     json_t *encoder = stack_section(c, "type", "enc-depth", middle);
     json_t *decoder = stack_section(c, "style", "dec-depth", upper);
-    int failed =
-        json_object_set_new(encoder, "embedding_shared", json_boolean(marian_shares(c->options)));
+    int failed = json_object_set_new(encoder, "embedding_shared",
+                                     json_boolean(marian_options_share_embedding(c->options)));
     failed |= json_object_update_new(
         decoder, json_pack("{s:s, s:s}", "first_input", "zero", "mixer", mixer->ours));
     if (strcmp(mixer->ours, "average") == 0)
         failed |= json_object_update_new(
             decoder,
             json_pack("{s:i, s:s, s:b}", "average_filter", (int)average_filter(c),
-                      "average_activation", marian_option(c->options, "transformer-aan-activation"),
-                      "average_gate", !is_on(c->options, "transformer-aan-nogate")));
+                      "average_activation",
+                      marian_options_value(c->options, "transformer-aan-activation"),
+                      "average_gate", !marian_options_on(c->options, "transformer-aan-nogate")));
     failed |= json_object_update_new(
         decoder, json_pack("{s:i, s:i}", "alignment_layer", (int)strtol(layer, NULL, 10),
                            "alignment_head", 0)); /* "last" is read as 0 */
@@ -1040,13 +716,16 @@ static json_t *convert_transformer(struct converter *c, struct marian_sizes *siz
     return NULL;
 }
 
-struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_options *options,
-                                   json_t **sections) {
-    struct converter c = {.tensors = tensors,
-                          .options = options,
-                          .embedding = number_of(options, "dim-emb"),
-                          .hidden =
-                              number_of(options, options->transformer ? "dim-emb" : "dim-rnn")};
+/* Plans all tensors. sections: encoder, decoder, attention and output of config.json, as far as the
+ * model determines them, in a new object that the caller owns; NULL after an error, which the
+ * tensors hold. */
+static struct marian_sizes plan(struct tensors *tensors, const struct marian_options *options,
+                                json_t **sections) {
+    struct converter c = {
+        .tensors = tensors,
+        .options = options,
+        .embedding = marian_options_number(options, "dim-emb"),
+        .hidden = marian_options_number(options, options->transformer ? "dim-emb" : "dim-rnn")};
     struct marian_sizes sizes;
     *sections = (options->transformer ? convert_transformer : convert_recurrent)(&c, &sizes);
     if (!tensors->failed && !*sections) {
@@ -1055,3 +734,185 @@ struct marian_sizes marian_convert(struct tensors *tensors, const struct marian_
     }
     return sizes;
 }
+
+/* ---- the model ---- */
+
+/* The most source tokens of a sentence if the decoder's options do not state them. */
+static const size_t program_tokens[] = {
+    [PROGRAM_OTHER] = 100, [PROGRAM_BERGAMOT] = 128, [PROGRAM_OPUS] = 512};
+
+static const char SPECIAL_OPTIONS[] = "special:model.yml";
+enum { MOST_OPTIONS_BYTES = 1 << 22, USUAL_LISTED = 100 };
+
+/* Tensors that are not converted; sorted. */
+static const struct {
+    const char *name, *what;
+} dropped[] = {{"decoder_c_tt", "an empty array for old programs"},
+               {"history_errs", "Nematus's validation errors"},
+               {"none_QuantMultA", "a copy of the multiplier of Wemb"},
+               {SPECIAL_OPTIONS, "the options"},
+               {"uidx", "Nematus's count of updates"}};
+enum { DROPPED = sizeof dropped / sizeof *dropped };
+
+static int read_options(struct import *import, const struct parts *parts,
+                        struct marian_options *options, struct error *err) {
+    struct arena *arena = &import->arena;
+    const struct stored_tensor *own =
+        tensors_find_stored(&import->conversion.container, SPECIAL_OPTIONS);
+    if (own) {
+        uint64_t size = tensors_count(own) * stored_types[own->kind].bytes;
+        char *text = size <= MOST_OPTIONS_BYTES ? arena_zalloc(arena, (size_t)size + 1, 1) : NULL;
+        if (!text)
+            return error_set(err, ERROR_FORMAT, "%s: is too large", SPECIAL_OPTIONS);
+        if (tensors_bytes(own, 0, (size_t)tensors_count(own), text, err) != 0)
+            return -1;
+        while (size > 0 && text[size - 1] == '\0')
+            size--;
+        if (strlen(text) != size)
+            return error_set(err, ERROR_FORMAT, "%s: has a NUL in the middle", SPECIAL_OPTIONS);
+        return marian_options_read(text, (size_t)size, true, arena, options, err);
+    }
+    const char *path =
+        parts->options ? parts->options
+                       : source_say(arena, "%s/%s.json", parts->folder, source_name(parts->model));
+    char *text;
+    size_t length;
+    if (!source_exists(path))
+        return error_set(err, ERROR_FORMAT,
+                         "%s: has no options (%s): name a file of options, such as %s.json",
+                         parts->model, SPECIAL_OPTIONS, parts->name);
+    return source_text(path, MOST_OPTIONS_BYTES, arena, &text, &length, err) == 0
+               ? marian_options_read(text, length, false, arena, options, err)
+               : -1;
+}
+
+/* A model of Marian that is imported. */
+struct marian_model {
+    const struct parts *parts;
+    struct marian_options options;
+    struct marian_defaults defaults;
+    struct marian_sizes sizes;
+    json_t *sections; /* encoder, decoder, attention and output of config.json */
+};
+
+/* Adds the content of the files beside the tensors to the configuration and the tokenizer. */
+static int describe(struct import *import, const struct marian_model *model, struct error *err) {
+    const struct parts *parts = model->parts;
+    const struct marian_options *options = &model->options;
+    const struct marian_defaults *defaults = &model->defaults;
+    const struct import_options *o = import->options;
+    struct arena *arena = &import->arena;
+    struct conversion *c = &import->conversion;
+    struct vocabulary sides[2];
+    const size_t counts[] = {model->sizes.source, model->sizes.target};
+    for (size_t side = 0; side < 2; side++) {
+        if (vocabulary_import(parts->vocabularies[side], counts[side], arena, &sides[side], err) !=
+            0)
+            return -1;
+        const struct vocabulary list = sides[side];
+        if (parts->segmenters[side] &&
+            vocabulary_segmented(parts->segmenters[side], &list, arena, &sides[side], err) != 0)
+            return -1;
+    }
+    if (conversion_tokenizer_files_of(&sides[0], &sides[1], &c->tokenizer, err) != 0)
+        return -1;
+    if (marian_options_share_embedding(options) && !c->tokenizer.one_list)
+        return error_set(err, ERROR_FORMAT,
+                         "source and target have one embedding, but their vocabularies differ");
+    const struct model_limits limits = {defaults->source_tokens ? defaults->source_tokens
+                                                                : program_tokens[parts->program],
+                                        defaults->ratio};
+    if (conversion_begin(import, &limits, parts->source, parts->target, err) != 0)
+        return -1;
+
+    bool guided = o->alignment ? strcmp(o->alignment, "trained") == 0 : parts->guided;
+    int failed = json_object_set(c->config, "defaults", defaults->section) |
+                 json_object_update(c->config, model->sections);
+    failed |= json_object_set_new(json_object_get(c->config, "output"), "unknowns",
+                                  json_boolean(o->unknowns || defaults->unknowns));
+    if (options->transformer)
+        failed |= json_object_set_new(json_object_get(c->config, "decoder"), "alignment_trained",
+                                      json_boolean(guided));
+    if (parts->segmenters[0])
+        failed |= json_object_set_new(c->tokenizer.section, "preparation",
+                                      json_string(o->preparation ? o->preparation : "opus"));
+    failed |= json_object_set(c->config, "tokenizer", c->tokenizer.section);
+    if (failed)
+        return error_memory(err);
+
+    if (parts->shortlist && !o->no_shortlist) {
+        struct ids source, target;
+        struct shortlist_options list = {&source, &target, c->tokenizer.one_list,
+                                         o->shortlist_first ? o->shortlist_first : USUAL_LISTED,
+                                         o->shortlist_best ? o->shortlist_best : USUAL_LISTED};
+        if (conversion_ids_of(&sides[0], arena, &source, err) != 0 ||
+            conversion_ids_of(&sides[1], arena, &target, err) != 0 ||
+            conversion_import_shortlist(parts->shortlist, &list, arena, &c->shortlist, err) != 0)
+            return -1;
+        c->has_shortlist = true;
+    }
+    c->has_quality = parts->quality != NULL;
+    if (c->has_quality && conversion_import_quality(parts->quality, arena, c->quality, err) != 0)
+        return -1;
+    if (c->has_shortlist && (defaults->lists || parts->program == PROGRAM_BERGAMOT) &&
+        json_object_set_new(defaults->section, "shortlist", json_true()) != 0)
+        return error_memory(err);
+    return 0;
+}
+
+static int convert_parts(struct import *import, struct parts *parts, struct error *err) {
+    struct arena *arena = &import->arena;
+    struct conversion *c = &import->conversion;
+    struct marian_model model = {.parts = parts};
+    enum archive_kind kind;
+    if (conversion_expand(import, parts, err) != 0 ||
+        source_archive_kind_of(parts->model, &kind, err) != 0)
+        return -1;
+    bool zip = kind == ARCHIVE_ZIP || source_ends(parts->model, ".npz");
+    int result = zip ? tensors_open_npz(parts->model, import->work, arena, import->options->stop,
+                                        &c->container, err)
+                     : tensors_open_marian(parts->model, arena, &c->container, err);
+    if (result != 0 || read_options(import, parts, &model.options, err) != 0 ||
+        conversion_marian_decoder_read(&parts->decoder, arena, &model.defaults, err) != 0)
+        return -1;
+    result = tensors_init(&c->tensors, &c->container, arena, err);
+    for (size_t d = 0; result == 0 && d < DROPPED; d++)
+        for (size_t i = 0; i < c->container.count; i++)
+            if (strcmp(c->container.entries[i].name, dropped[d].name) == 0) {
+                c->tensors.names[i] = NULL;
+                c->tensors.left[i] = false;
+                fprintf(import->said, "dropped: %s, %s\n", dropped[d].name, dropped[d].what);
+            }
+    if (result == 0) {
+        model.sizes = plan(&c->tensors, &model.options, &model.sections);
+        tensors_check_left(&c->tensors, "unknown, so the options do not describe this model");
+        result = c->tensors.failed ? -1 : describe(import, &model, err);
+    }
+    c->compute = model.defaults.compute;
+    c->from = source_name(parts->model);
+    c->origin = parts->origin;
+    if (result == 0)
+        fprintf(import->said, "%s%s%s%s", model.defaults.said,
+                *model.options.ignored ? "options of training, ignored: " : "",
+                model.options.ignored, *model.options.ignored ? "\n" : "");
+    json_decref(model.sections);
+    json_decref(model.defaults.section);
+    return result;
+}
+
+static int convert(struct import *import, struct error *err) {
+    struct parts parts;
+    const char *shown = conversion_stem(source_name(import->shown), &import->arena);
+    if (parts_find(import->paths, import->options->path_count, shown, &import->arena, &parts,
+                   err) != 0)
+        return -1;
+    return convert_parts(import, &parts, err);
+}
+
+/* Errors name what is missing from a model of Marian. */
+static bool is_any(struct import *import) {
+    (void)import;
+    return true;
+}
+
+const struct import_family import_marian = {is_any, convert};

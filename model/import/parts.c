@@ -119,6 +119,8 @@ static int find_model(const struct listing *listing, struct arena *arena, const 
         if (result != 0 || *model)
             return result;
     }
+    if (foreign_check_folder(listing->folder, listing->names, listing->count, err) != 0)
+        return -1;
     return error_set(err, ERROR_FORMAT, "%s: has no model: neither .npz nor .bin", listing->folder);
 }
 
@@ -201,12 +203,12 @@ static const char *licence_of_card(const char *card, struct arena *arena) {
     return "";
 }
 
-int conversion_origin_find(const char *folder, const char *name, bool firefox, const char *card,
-                           struct arena *arena, struct origin *out, struct error *err) {
+int conversion_origin_find(const struct origin_clues *clues, struct arena *arena,
+                           struct origin *out, struct error *err) {
     static const char *const files[] = {"LICENSE", "LICENSE.txt", "LICENCE", "LICENSE.md"};
-    struct origin made = {.card = card, .attribution = ""};
+    struct origin made = {.card = clues->card, .attribution = ""};
     for (size_t i = 0; i < sizeof files / sizeof *files && !made.text; i++) {
-        const char *path = source_path_join(arena, folder, files[i]);
+        const char *path = source_path_join(arena, clues->folder, files[i]);
         char *text;
         if (!source_exists(path))
             continue;
@@ -214,19 +216,19 @@ int conversion_origin_find(const char *folder, const char *name, bool firefox, c
             return -1;
         made.text = text;
     }
-    made.licence = made.text ? "that of LICENSE" : licence_of_card(card, arena);
+    made.licence = made.text ? "that of LICENSE" : licence_of_card(clues->card, arena);
     for (size_t i = 0; made.text && i < LICENCES; i++)
         if (memmem(made.text, made.text_bytes, licences[i].words, strlen(licences[i].words))) {
             made.licence = source_say(arena, "%s, whose text is LICENSE", licences[i].name);
             break;
         }
-    if (firefox) {
+    if (clues->firefox) {
         if (made.licence && !*made.licence)
             made.licence = source_say(
                 arena, "%s, as mozilla/firefox-translations-models says of all its models",
                 licences[MPL].name);
         made.attribution = firefox_attribution;
-    } else if (matches(name, "opus", REG_ICASE) || matches(card, OPUS_CARDS, 0)) {
+    } else if (matches(clues->name, "opus", REG_ICASE) || matches(clues->card, OPUS_CARDS, 0)) {
         made.attribution = opus_attribution;
     }
     if (!made.licence || arena_failed(arena))
@@ -389,9 +391,9 @@ static bool is_firefox(const char *name) {
     return matches(name, "^model\\.[[:alnum:]_]+\\.intgemm\\.alphas\\.bin", 0);
 }
 
-/* Sets the family, `guided`, and for Bergamot's models without decoder options those of Firefox.
+/* Sets the program, `guided`, and for Bergamot's models without decoder options those of Firefox.
  * firefox: it is one of Mozilla's models. card: "" if there is none. */
-static void set_family(struct parts *parts, bool firefox, const char *card) {
+static void set_program(struct parts *parts, bool firefox, const char *card) {
     static struct mapping_pair firefox_decoder[] = {
         {"beam-size", "1", NULL, 0},
         {"normalize", "1", NULL, 0},
@@ -401,7 +403,7 @@ static void set_family(struct parts *parts, bool firefox, const char *card) {
     bool bergamot = firefox || strstr(parts->name, "intgemm") != NULL;
     bool opus = parts->segmenters[0] || matches(parts->name, "opus", REG_ICASE) ||
                 matches(card, OPUS_CARDS, 0);
-    parts->family = bergamot ? FAMILY_BERGAMOT : opus ? FAMILY_OPUS : FAMILY_OTHER;
+    parts->program = bergamot ? PROGRAM_BERGAMOT : opus ? PROGRAM_OPUS : PROGRAM_OTHER;
     if (values_of(&parts->decoder) == 0 && bergamot)
         parts->decoder =
             (struct mapping){firefox_decoder, sizeof firefox_decoder / sizeof *firefox_decoder};
@@ -444,7 +446,7 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
                 0 ||
             read_options(training, 1, arena, &parts.training, err) != 0)
             return -1;
-        set_family(&parts, is_firefox(parts.name), "");
+        set_program(&parts, is_firefox(parts.name), "");
         conversion_origin_languages(parts.name, arena, &parts.source, &parts.target);
         *out = parts;
         return 0;
@@ -463,10 +465,10 @@ int parts_find(const char *const *paths, size_t count, const char *shown, struct
             0 ||
         read_options(training, 1, arena, &parts.training, err) != 0 ||
         (whole && conversion_origin_card(folder, arena, &card, err) != 0) ||
-        conversion_origin_find(parts.folder, parts.name, firefox, card, arena, &parts.origin,
-                               err) != 0)
+        conversion_origin_find(&(struct origin_clues){parts.folder, parts.name, firefox, card},
+                               arena, &parts.origin, err) != 0)
         return -1;
-    set_family(&parts, firefox, card);
+    set_program(&parts, firefox, card);
     if (!conversion_origin_languages(parts.name, arena, &parts.source, &parts.target))
         conversion_origin_languages(shown, arena, &parts.source, &parts.target);
     if (!parts.source && strstr(parts.name, "intgemm") &&
@@ -663,6 +665,7 @@ static bool find_segmenters(const char *folder, struct arena *arena, const char 
         {"sentencepiece.bpe.model", "sentencepiece.bpe.model"},
         {"spm.128k.model", "spm.128k.model"},
         {"flores200_sacrebleu_tokenizer_spm.model", "flores200_sacrebleu_tokenizer_spm.model"},
+        {"spiece.model", "spiece.model"},
         {"spm.model", "spm.model"},
         {"source.model", "target.model"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

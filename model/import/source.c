@@ -648,3 +648,11 @@ const char *source_mapping_shown(struct arena *arena, const struct mapping_pair 
     text = text ? source_say(arena, "%s%s]", text, pair->count > SHOWN_ITEMS ? ", ..." : "") : NULL;
     return text ? text : "";
 }
+
+int source_refuse(const char *path, struct error *err) {
+    if (strstr(path, "://"))
+        return error_set(err, ERROR_INPUT,
+                         "%s: is not a path: only http:// and https:// addresses are downloaded",
+                         path);
+    return source_exists(path) ? 0 : error_set(err, ERROR_FILE, "%s: does not exist", path);
+}

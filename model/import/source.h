@@ -156,4 +156,7 @@ const struct mapping_pair *source_mapping_find(const struct mapping *mapping, co
 /* Returns the value for a message: a scalar unchanged, a list as [a, b]. */
 const char *source_mapping_shown(struct arena *arena, const struct mapping_pair *pair);
 
+/* Refuses a path that does not exist (ERROR_FILE), and an address (ERROR_INPUT). */
+int source_refuse(const char *path, struct error *err);
+
 #endif

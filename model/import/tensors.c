@@ -355,6 +355,7 @@ struct loaded {
     const struct stored_tensor *from[MOST_LOADED];
     float *numbers[MOST_LOADED];
     size_t count;
+    float *row; /* room for one row of a patch */
 };
 
 static int load(struct loaded *loaded, const struct stored_tensor *from, const float **numbers,
@@ -380,9 +381,10 @@ static int load(struct loaded *loaded, const struct stored_tensor *from, const f
     return 0;
 }
 
-/* Assembles rows begin .. end - 1 as float32. row: a buffer for one row of a patch. */
-static int make_rows(const struct made *made, size_t begin, size_t end, float *out, float *row,
-                     struct loaded *loaded, struct error *err) {
+/* Assembles rows begin .. end - 1 as float32. */
+static int make_rows(const struct made *made, size_t begin, size_t end, struct loaded *loaded,
+                     float *out, struct error *err) {
+    float *row = loaded->row;
     memset(out, 0, (end - begin) * made->columns * sizeof *out);
     for (size_t i = begin; made->identity && i < end; i++)
         out[(i - begin) * made->columns + i] = 1;
@@ -429,8 +431,9 @@ static int make_rows(const struct made *made, size_t begin, size_t end, float *o
                 if (tensors_numbers(from, at, patch->columns, row, err) != 0)
                     return -1;
             }
+            float factor = vector && patch->factor != 0 ? patch->factor : 1;
             for (size_t j = 0; j < patch->columns; j++)
-                to[j] = patch->add ? to[j] + source[j * step] : source[j * step];
+                to[j] = patch->add ? to[j] + source[j * step] : factor * source[j * step];
         }
     }
     return 0;
@@ -609,15 +612,14 @@ static int write_made(const struct output *output, const struct made *made, enum
         rows = made->rows ? made->rows : 1;
     if (made->dims == 1 || made->exact)
         kind = STORAGE_FLOAT32; /* vectors are few, and biases are added to float32 sums */
-    struct loaded loaded = {.count = 0};
     size_t room = rows * columns > BLOCK ? rows * columns : BLOCK;
-    float *numbers = malloc(room * sizeof *numbers), *row = malloc(columns * sizeof *row),
-          *scales = malloc(rows * sizeof *scales);
+    float *numbers = malloc(room * sizeof *numbers), *scales = malloc(rows * sizeof *scales);
+    struct loaded loaded = {.row = malloc(columns * sizeof(float))};
     void *packed = malloc(room * sizeof *numbers);
     uint16_t *halves = packed;
     int8_t *small = packed;
     uint64_t at = output->data + places->numbers, scale = output->data + places->scale;
-    int result = numbers && row && scales && packed ? 0 : error_memory(err);
+    int result = numbers && loaded.row && scales && packed ? 0 : error_memory(err);
     bool given = kind == STORAGE_INT8 && made->given;
     if (result == 0 && given)
         result = write_given(output, made, places, packed, stop, err);
@@ -626,7 +628,7 @@ static int write_made(const struct output *output, const struct made *made, enum
                count = (end - begin) * made->columns;
         result = source_interrupted(stop, err);
         if (result == 0)
-            result = make_rows(made, begin, end, numbers, row, &loaded, err);
+            result = make_rows(made, begin, end, &loaded, numbers, err);
         if (result != 0)
             break;
         for (size_t i = 0; kind == STORAGE_FLOAT16 && i < count; i++)
@@ -656,7 +658,7 @@ static int write_made(const struct output *output, const struct made *made, enum
     for (size_t i = 0; i < loaded.count; i++)
         free(loaded.numbers[i]);
     free(numbers);
-    free(row);
+    free(loaded.row);
     free(scales);
     free(packed);
     return result;
@@ -670,8 +672,10 @@ static void container_rest(const struct container *container) {
         container_rest(&container->parts[i]);
 }
 
-int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind,
-                  const char *origin, import_stop stop, uint64_t *bytes, struct error *err) {
+int tensors_write(struct tensors *tensors, const struct tensors_file *file, import_stop stop,
+                  uint64_t *bytes, struct error *err) {
+    const char *path = file->path;
+    enum storage_kind kind = file->kind;
     if (tensors->failed)
         return -1;
     struct slot *slots = arena_alloc(tensors->arena, 3 * tensors->count, sizeof *slots);
@@ -701,7 +705,7 @@ int tensors_write(struct tensors *tensors, const char *path, enum storage_kind k
     struct output output;
     if (count == 0 || arena_failed(tensors->arena))
         return error_memory(err);
-    if (output_open(&output, path, slots, count, origin, err) != 0)
+    if (output_open(&output, path, slots, count, file->origin, err) != 0)
         return -1;
     int result = 0;
     for (const struct made *made = tensors->made; result == 0 && made;
@@ -733,4 +737,33 @@ int tensors_write_ready(const char *path, const struct ready *tensors, size_t co
         result =
             put(&output, output.data + places[i], tensors[i].numbers, tensors[i].count * 4, err);
     return output_close(&output, result, err);
+}
+
+size_t tensors_copy_words(struct tensors *tensors, const char *prefix, size_t size, bool tied) {
+    static const char *const names[] = {"shared", "decoder.embed_tokens", "encoder.embed_tokens"};
+    enum { NAMES = sizeof names / sizeof *names };
+    static const char head[] = "lm_head.weight", bias[] = "final_logits_bias";
+    struct name used = {.text = ""}, name;
+    for (size_t i = 0; i < NAMES && !*used.text; i++) {
+        name = tensors_named("%s%s.weight", prefix, names[i]);
+        if (tensors_find(tensors, name.text))
+            used = name;
+    }
+    const char *embedding = *used.text ? used.text : head;
+    size_t count = tensors_rows(tensors, embedding);
+    tensors_copy(tensors, "decoder.embedding", tensors_matrix(tensors, embedding, count, size),
+                 count, size);
+    if (!tied)
+        tensors_copy(tensors, "output.weight", tensors_matrix(tensors, head, count, size), count,
+                     size);
+    struct made *made = tensors_make_vector(tensors, "output.bias", count);
+    if (tensors_find(tensors, bias))
+        tensors_patch(tensors, made,
+                      (struct patch){.from = tensors_vector(tensors, bias, count),
+                                     .rows = 1,
+                                     .columns = count});
+    for (size_t i = 0; i < NAMES; i++)
+        tensors_drop(tensors, tensors_named("%s%s.weight", prefix, names[i]).text);
+    tensors_drop(tensors, head);
+    return count;
 }

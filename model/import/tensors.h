@@ -122,7 +122,8 @@ extern const char *const storage_names[STORAGE_KINDS];
 struct patch {
     const struct stored_tensor *from;
     bool flip;
-    bool add; /* the part is added to the current values, which it otherwise replaces */
+    bool add;     /* the part is added to the current values, which it otherwise replaces */
+    float factor; /* of the numbers of a vector; 0: 1 */
     size_t row, column;
     size_t to_row, to_column, rows, columns;
     struct patch *next;
@@ -194,6 +195,11 @@ void tensors_check_left(struct tensors *tensors, const char *what);
  * NULL. */
 struct made *tensors_make(struct tensors *tensors, const char *name, size_t rows, size_t columns);
 struct made *tensors_make_vector(struct tensors *tensors, const char *name, size_t size);
+
+/* Plans the embedding, the output layer unless it is tied, and its bias, of a model of Hugging Face
+ * with one vocabulary, whose embedding [V, size] may have only one of its names in the file:
+ * PREFIXshared, those of either side, or the output layer's. Returns V. */
+size_t tensors_copy_words(struct tensors *tensors, const char *prefix, size_t size, bool tied);
 /* Adds a part. Does nothing if patch.from is NULL. */
 void tensors_patch(struct tensors *tensors, struct made *made, struct patch patch);
 /* These plan a tensor of the first rows and columns of a foreign matrix, as it is or transposed, or
@@ -207,11 +213,17 @@ struct made *tensors_copy_vector(struct tensors *tensors, const char *name,
 
 /* Returns how many numbers all new tensors have. */
 uint64_t tensors_parameters(const struct tensors *tensors);
-/* Writes model.safetensors to the path, which must not exist, with `origin` as its metadata
- * converted_from. bytes: set to the file's size. Returns -1 with the first error, or ERROR_FILE,
- * ERROR_FORMAT, ERROR_INPUT (interrupted) or ERROR_MEMORY. */
-int tensors_write(struct tensors *tensors, const char *path, enum storage_kind kind,
-                  const char *origin, import_stop stop, uint64_t *bytes, struct error *err);
+/* A safetensors file that is written. */
+struct tensors_file {
+    const char *path; /* must not exist */
+    enum storage_kind kind;
+    const char *origin; /* its metadata converted_from; NULL: none */
+};
+
+/* Writes model.safetensors. bytes: set to the file's size. Returns -1 with the first error, or
+ * ERROR_FILE, ERROR_FORMAT, ERROR_INPUT (interrupted) or ERROR_MEMORY. */
+int tensors_write(struct tensors *tensors, const struct tensors_file *file, import_stop stop,
+                  uint64_t *bytes, struct error *err);
 
 /* A tensor in memory, which tensors_write_ready writes into a small safetensors file, such as a
  * shortlist.

@@ -403,30 +403,54 @@ static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"
                                       {"pbt", "ps"}, {"pes", "fa"}, {"plt", "mg"}, {"quy", "qu"},
                                       {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"}, {"zsm", "ms"}};
 
-/* Returns true for a token such as fra_Latn or __fr__. *letters: the length of the language's part,
- * which begins at *begin. */
-static bool is_language(const char *token, size_t *begin, size_t *letters) {
-    *begin = source_begins(token, "__") ? 2 : 0;
-    *letters = strspn(token + *begin, "abcdefghijklmnopqrstuvwxyz");
-    const char *rest = token + *begin + *letters;
-    if (*letters < 2 || *letters > 3)
+static const char small[] = "abcdefghijklmnopqrstuvwxyz", capital[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/* A token such as fra_Latn, __fr__ or fr_XX. */
+struct language_token {
+    const char *language;
+    size_t letters;     /* of the language */
+    const char *script; /* "" if the token has none */
+    bool region;
+};
+
+/* Returns true if the token has one of these forms. */
+static bool is_language(const char *token, struct language_token *out) {
+    bool framed = source_begins(token, "__");
+    *out = (struct language_token){.language = token + (framed ? 2 : 0), .script = ""};
+    out->letters = strspn(out->language, small);
+    const char *rest = out->language + out->letters;
+    if (out->letters < 2 || out->letters > 3)
         return false;
-    if (*begin > 0)
+    if (framed)
         return strcmp(rest, "__") == 0;
-    return *letters == 3 && strlen(rest) == 5 && rest[0] == '_' &&
-           isupper((unsigned char)rest[1]) && strspn(rest + 2, "abcdefghijklmnopqrstuvwxyz") == 3;
+    out->region = out->letters == 2;
+    if (out->region)
+        return strlen(rest) == 3 && rest[0] == '_' && strspn(rest + 1, capital) == 2;
+    out->script = rest + 1;
+    return strlen(rest) == 5 && rest[0] == '_' && strspn(rest + 1, capital) == 1 &&
+           strspn(rest + 2, small) == 3;
+}
+
+/* Returns whether tokens of a language and a region, such as fr_XX, stand for languages: mBART's
+ * do, and English is always one of them. Elsewhere they may be text. */
+static bool names_regions(const struct tokens *tokens) {
+    bool found = false;
+    for (size_t i = 0; i < tokens->count && !found; i++)
+        found = strcmp(tokens->list[i], "en_XX") == 0;
+    return found;
 }
 
 /* Adds the language that the token stands for, if both sides have it. other: the other side's
- * tokens; NULL: they are the same. */
+ * tokens; NULL: they are the same. regions: tokens with a region stand for languages. */
 static int add_language(json_t *section, const char *token, const struct tokens *other,
-                        struct arena *arena, struct error *err) {
+                        bool regions, struct arena *arena, struct error *err) {
     char language[ULOC_LANG_CAPACITY], given[ULOC_FULLNAME_CAPACITY],
         likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
-    size_t begin, letters;
+    struct language_token named;
+    const char *code;
     bool both = !other;
-    if (!is_language(token, &begin, &letters))
+    if (!is_language(token, &named) || (named.region && !regions))
         return 0;
     for (size_t i = 0; !both && i < other->count; i++)
         both = strcmp(other->list[i], token) == 0;
@@ -435,24 +459,24 @@ static int add_language(json_t *section, const char *token, const struct tokens 
 
     /* If the token names a script, the BCP-47 code has it unless it is the language's usual one,
      * and always for Chinese. */
-    const char *own = begin > 0 ? "" : token + letters + 1, *code;
-    snprintf(given, sizeof given, "%.*s", (int)letters, token + begin);
+    snprintf(given, sizeof given, "%.*s", (int)named.letters, named.language);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (strcmp(given, wide[i][0]) == 0)
             snprintf(given, sizeof given, "%s", wide[i][1]);
     uloc_getLanguage(given, language, sizeof language, &status);
     if (U_FAILURE(status) || !*language) {
-        code = source_say(arena, "%.*s", (int)letters, token + begin);
+        code = source_say(arena, "%.*s", (int)named.letters, named.language);
     } else {
         uloc_addLikelySubtags(language, likely, sizeof likely, &status);
         uloc_getScript(likely, script, sizeof script, &status);
-        bool usual =
-            !*own || (U_SUCCESS(status) && strcmp(script, own) == 0 && strcmp(language, "zh") != 0);
-        code = source_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : own);
+        bool usual = !*named.script || (U_SUCCESS(status) && strcmp(script, named.script) == 0 &&
+                                        strcmp(language, "zh") != 0);
+        code = source_say(arena, "%s%s%s", language, usual ? "" : "-", usual ? "" : named.script);
     }
     if (code &&
         json_object_get(section, code)) /* the code is taken: the token's own name is used */
-        code = source_say(arena, "%.*s%s%s", (int)letters, token + begin, *own ? "-" : "", own);
+        code = source_say(arena, "%.*s%s%s", (int)named.letters, named.language,
+                          *named.script ? "-" : "", named.script);
     if (!code)
         return error_memory(err);
     if (json_object_get(section, code))
@@ -467,9 +491,10 @@ int conversion_tokens_languages(const struct tokens *source, const struct tokens
     *out = NULL;
     json_t *section = json_object();
     int result = section ? 0 : error_memory(err);
+    bool regions = names_regions(source);
     for (size_t i = 0; result == 0 && i < source->count; i++)
         result = add_language(section, source->list[i],
-                              source->list == target->list ? NULL : target, arena, err);
+                              source->list == target->list ? NULL : target, regions, arena, err);
     if (result == 0 && json_object_size(section) >= LEAST_LANGUAGES)
         *out = json_incref(section);
     json_decref(section);
@@ -500,16 +525,15 @@ static const char *const several[] = {"az", "bs", "ff", "ha", "kk", "ku", "ky", 
  * is not a language's, or the script is unknown or one of several. */
 static bool script_of(const char *token, char name[5]) {
     char likely[ULOC_FULLNAME_CAPACITY], script[ULOC_SCRIPT_CAPACITY], language[8];
-    size_t begin, letters;
+    struct language_token named;
     UErrorCode status = U_ZERO_ERROR;
-    if (!is_language(token, &begin, &letters))
+    if (!is_language(token, &named))
         return false;
-    if (begin == 0) {
-        memcpy(name, token + letters + 1,
-               5); /* four letters and the NUL, as is_language has checked */
+    if (*named.script) {
+        memcpy(name, named.script, 5); /* four letters and the NUL, as is_language has checked */
         return true;
     }
-    snprintf(language, sizeof language, "%.*s", (int)letters, token + begin);
+    snprintf(language, sizeof language, "%.*s", (int)named.letters, named.language);
     for (size_t i = 0; i < sizeof several / sizeof *several; i++)
         if (strcmp(language, several[i]) == 0)
             return false;
@@ -541,7 +565,8 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
     *count = 0;
     for (size_t id = 0; ids && id < target->count; id++) {
         const char *piece = target->list[id];
-        size_t size = strlen(piece), length = 0, begin, letters;
+        size_t size = strlen(piece), length = 0;
+        struct language_token named;
         bool all = true, plain = true; /* all: each character has one of these scripts, or none;
                                           plain: all letters are ASCII */
         for (size_t next = 0; next < size; length++) {
@@ -556,7 +581,7 @@ static int32_t *list_of(const char *script, const struct tokens *target, struct 
             all = all && fits;
         }
         if ((all || (plain && (id < PLAIN_FIRST || length <= PLAIN_SHORT))) &&
-            !is_language(piece, &begin, &letters))
+            !is_language(piece, &named))
             ids[(*count)++] = (int32_t)id;
     }
     return ids;

@@ -38,7 +38,8 @@ static int init_dot(struct attention *a, const struct model_config *config,
                     const struct loader *loader) {
     a->key_size = config->decoder.hidden;
     if (config->attention.learned_keys)
-        block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
+        block_linear(&a->key, "attention", "key",
+                     (struct block_shape){a->key_size, a->annotation, false}, loader);
     else if (a->key_size != a->annotation)
         return error_set(
             loader->err, ERROR_FORMAT,
@@ -55,7 +56,8 @@ static void score_dot(const struct attention *a, const struct view *view) {
 static int init_general(struct attention *a, const struct model_config *config,
                         const struct loader *loader) {
     a->key_size = config->decoder.hidden;
-    block_linear(&a->key, "attention", "key", a->key_size, a->annotation, false, loader);
+    block_linear(&a->key, "attention", "key",
+                 (struct block_shape){a->key_size, a->annotation, false}, loader);
     return 0;
 }
 
@@ -85,13 +87,15 @@ static void score_scaled_dot(const struct attention *a, const struct view *view)
 static int init_additive(struct attention *a, const struct model_config *config,
                          const struct loader *loader) {
     size_t size = a->key_size = a->query_size = config->attention.size;
-    block_linear(&a->key, "attention", "key", size, a->annotation, true, loader);
+    block_linear(&a->key, "attention", "key", (struct block_shape){size, a->annotation, true},
+                 loader);
     a->energy = weights_get(loader->weights, "attention.energy", size, 1, loader->err);
     if (config->attention.coverage) {
         a->coverage = weights_get(loader->weights, "attention.coverage", size, 1, loader->err);
         a->reach = config_positions(config);
     }
-    block_linear(&a->query, "attention", "query", size, config->decoder.hidden, false, loader);
+    block_linear(&a->query, "attention", "query",
+                 (struct block_shape){size, config->decoder.hidden, false}, loader);
 
     struct norm_names key = {"attention.key.", "", size, 0};
     struct norm_names query = {"attention.query.", "", size, 0};
@@ -123,8 +127,8 @@ static void score_additive(const struct attention *a, const struct view *view) {
 static int init_location(struct attention *a, const struct model_config *config,
                          const struct loader *loader) {
     a->reach = a->query_size = config_positions(config);
-    block_linear(&a->query, "attention", "query", a->query_size, config->decoder.hidden, false,
-                 loader);
+    block_linear(&a->query, "attention", "query",
+                 (struct block_shape){a->query_size, config->decoder.hidden, false}, loader);
     return 0;
 }
 
@@ -166,7 +170,8 @@ static void init_predictive(struct attention *a, const struct model_config *conf
     size_t hidden = config->decoder.hidden;
     a->position_energy =
         weights_get(loader->weights, "attention.position.energy", hidden, 1, loader->err);
-    block_linear(&a->position, "attention", "position", hidden, hidden, false, loader);
+    block_linear(&a->position, "attention", "position", (struct block_shape){hidden, hidden, false},
+                 loader);
 }
 
 /* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
@@ -214,7 +219,8 @@ int attention_init(struct attention *attention, const struct model_config *confi
     if (a->window->init)
         a->window->init(a, config, loader);
     if (c->learned_values)
-        block_linear(&a->values, "attention", "value", a->value, a->annotation, false, loader);
+        block_linear(&a->values, "attention", "value",
+                     (struct block_shape){a->value, a->annotation, false}, loader);
     a->scratch = a->query_size + a->position.out;
     return weights_failed(loader->weights) ? -1 : 0;
 }
@@ -238,6 +244,8 @@ static void attend(const struct attention *a, const struct attention_step *step,
     const struct memory *memory = row->memory;
     size_t length = memory->length < a->reach ? memory->length : a->reach;
     float centre = 0, *context = step->contexts + r * a->value;
+    for (size_t j = 0; row->scores && j < memory->length; j++)
+        row->scores[j] = NAN;
     if (row->forced) { /* the given weights apply wherever the window stands */
         memcpy(row->attention, row->forced, memory->length * sizeof *row->attention);
         a->kernels->weighted_sum(row->attention, memory->values, memory->length, a->value, context);
@@ -266,6 +274,8 @@ static void attend(const struct attention *a, const struct attention_step *step,
     a->kind->score(a, &view);
     if (a->window->lean)
         a->window->lean(a, centre, &view);
+    if (row->scores)
+        memcpy(row->scores + view.first, view.weights, view.length * sizeof *view.weights);
     a->kernels->softmax(view.weights, view.length);
     a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, context);
     if (view.coverage)
@@ -304,29 +314,59 @@ static float slope_of(size_t heads, size_t h) {
     return exp2f(-4 * (float)(2 * (h - below) + 1) / (float)below);
 }
 
+/* The scores of a head for the entries that a row attends to, before they are multiplied by
+ * `scale`: the row's own place is number `place` of the n entries. */
+struct scored {
+    size_t head, place, n;
+    float scale;
+    float *e; /* [n] */
+};
+
+/* Adds to the scores what they change by. */
+static void lean_scores(const struct heads_shape *heads, const struct lean *lean,
+                        const struct scored *row) {
+    if (lean->alibi) {
+        float slope = slope_of(heads->count, row->head) / row->scale;
+        for (size_t j = 0; j < row->n; j++)
+            row->e[j] -= slope * (float)(j > row->place ? j - row->place : row->place - j);
+    }
+    for (size_t j = 0; lean->biases && j < row->n; j++) {
+        bool later = j > row->place;
+        size_t apart = later ? j - row->place : row->place - j;
+        apart = apart < lean->reach ? apart : lean->reach;
+        size_t bucket = lean->buckets[later ? lean->reach + apart : lean->reach - apart];
+        row->e[j] += lean->biases[bucket * heads->count + row->head] / row->scale;
+    }
+}
+
 void heads_look(const struct kernels *kernels, const struct heads_shape *heads,
                 const struct gaze *gaze) {
-    size_t count = gaze->count, position = gaze->position;
-    float scale = 1 / sqrtf((float)heads->size), *e = gaze->weights;
+    size_t count = gaze->count;
+    float scale = heads->scale, *e = gaze->weights;
     if (gaze->forced) {
         for (size_t h = 0; h < heads->count; h++, e += count)
             memcpy(e, gaze->forced, count * sizeof *e);
+        for (size_t j = 0; gaze->scores && j < count; j++)
+            gaze->scores[j] = NAN;
     } else {
         kernels->blocks->scores(heads, gaze->query, &gaze->keys, count, e);
-        for (size_t h = 0; gaze->alibi && h < heads->count; h++, e += count) {
-            float slope = slope_of(heads->count, h) / scale;
-            for (size_t j = 0; j < count; j++)
-                e[j] -= slope * (float)(j > position ? j - position : position - j);
-        }
+        for (size_t h = 0; gaze->lean && h < heads->count; h++, e += count)
+            lean_scores(heads, gaze->lean, &(struct scored){h, gaze->position, count, scale, e});
+        for (size_t j = 0; gaze->scores && j < count; j++)
+            gaze->scores[j] = scale * gaze->weights[gaze->scored * count + j];
         kernels->blocks->weigh(heads->count, count, scale, gaze->weights);
     }
     kernels->blocks->sums(heads, gaze->weights, &gaze->values, count, gaze->context);
 }
 
 void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
-                       struct mutual *mutual, float *slopes) {
-    for (size_t h = 0; slopes && h < heads->count; h++)
-        slopes[h] = slope_of(heads->count, h);
-    mutual->slopes = slopes;
+                       const struct mutual *mutual) {
     kernels->blocks->attend(heads, mutual);
+}
+
+void heads_lean(const struct heads_shape *heads, const struct lean *lean, size_t n, float *table) {
+    size_t distances = 2 * n - 1;
+    memset(table, 0, heads->count * distances * sizeof *table);
+    for (size_t h = 0; h < heads->count; h++)
+        lean_scores(heads, lean, &(struct scored){h, n - 1, distances, 1, table + h * distances});
 }

@@ -73,7 +73,7 @@ struct step {
     size_t layer;         /* the one in progress */
     size_t state, past;   /* where its numbers begin in a row's state, and in what a step adds */
     float *x;             /* [R, d] updated */
-    float *u, *q, *k, *v; /* [R, d] scratch */
+    float *u, *q, *k, *v; /* scratch: [R, d] or [R, the width of all heads] */
     float *wide;          /* [R, the widest middle of a feed-forward] */
     float *weights;       /* [H, the most entries that a row attends to] */
 };
@@ -84,41 +84,43 @@ static void init_self(struct mixer *mixer, const struct stack *stack,
                       const struct decoder_config *config, const char *prefix,
                       const struct loader *loader) {
     (void)config;
-    heads_init(&mixer->self, stack, prefix, stack->size, loader);
+    heads_init_self(&mixer->self, stack, prefix, loader);
 }
 
-/* Writes x [d] to the memory that a step adds to its past, from number `at` on. */
-static void keep(const struct stack *stack, const float *x, size_t at, float *added) {
-    if (stack->half)
-        stack->kernels->blocks->halve(x, stack->size, (uint16_t *)(void *)added + at);
+/* Keeps a key or a value x [width] for later steps, in the stack's room. */
+static void keep(const struct stack *stack, const float *x, float *kept) {
+    if (stack->narrow)
+        stack->kernels->blocks->narrow(x, stack->width, kept);
     else
-        memcpy(added + at, x, stack->size * sizeof *x);
+        memcpy(kept, x, stack->width * sizeof *x);
 }
 
 static void run_self(const struct mixer *mixer, const struct step *s) {
     const struct stack *stack = s->stack;
     const struct heads *self = &mixer->self;
-    size_t size = stack->size;
+    size_t width = stack->width;
     const float *read = block_read(stack, &self->norm, s->count, s->x, s->u);
-    heads_project(self, read, s->count, s->q, s->k, s->v);
+    heads_project(self, read, s->count, &(struct projections){s->q, s->k, s->v, width});
     struct gaze gaze = {.query = s->q,
-                        .keys = {.offset = s->past, .half = stack->half},
-                        .values = {.offset = s->past + size, .half = stack->half},
-                        .alibi = stack->positions.alibi,
+                        .keys = {.offset = s->past, .narrow = stack->narrow},
+                        .values = {.offset = s->past + stack->room, .narrow = stack->narrow},
+                        .lean = heads_leaning(self),
                         .context = s->u};
-    for (size_t r = 0; r < s->count; r++, gaze.query += size, gaze.context += size) {
+    for (size_t r = 0; r < s->count; r++, gaze.query += width, gaze.context += width) {
         const struct row *row = &s->rows[r];
+        positions_rotate(&stack->positions, &stack->heads, row->step, s->q + r * width);
+        positions_rotate(&stack->positions, &stack->heads, row->step, s->k + r * width);
         gaze.position = row->step;
         gaze.count = row->step + 1; /* the row's own key and value are the last of its past */
         gaze.keys.path = gaze.values.path = row->past;
         gaze.weights = row->looks.self
                            ? row->looks.self + s->layer * stack->heads.count * gaze.count
                            : s->weights;
-        keep(stack, s->k + r * size, s->past, row->added);
-        keep(stack, s->v + r * size, s->past + size, row->added);
+        keep(stack, s->k + r * width, row->added + gaze.keys.offset);
+        keep(stack, s->v + r * width, row->added + gaze.values.offset);
         heads_look(stack->kernels, &stack->heads, &gaze);
     }
-    linear_apply(&self->output, s->u, size, s->count, s->q, size);
+    linear_apply(&self->output, s->u, width, s->count, s->q, stack->size);
     block_add(stack, &self->norm, s->count, s->q, s->x);
 }
 
@@ -129,8 +131,10 @@ static void init_ssru(struct mixer *mixer, const struct stack *stack,
                       const struct decoder_config *config, const char *prefix,
                       const struct loader *loader) {
     (void)config;
-    block_linear(&mixer->candidate, prefix, "candidate", stack->size, stack->size, false, loader);
-    block_linear(&mixer->forget, prefix, "forget", stack->size, stack->size, true, loader);
+    block_linear(&mixer->candidate, prefix, "candidate",
+                 (struct block_shape){stack->size, stack->size, false}, loader);
+    block_linear(&mixer->forget, prefix, "forget",
+                 (struct block_shape){stack->size, stack->size, stack->biases}, loader);
     block_norm(&mixer->norm, stack, prefix, loader);
 }
 
@@ -160,12 +164,16 @@ static void init_average(struct mixer *mixer, const struct stack *stack,
     mixer->activate =
         activation_find("decoder.average_activation", config->average_activation, loader);
     if (filter > 0)
-        block_linear(&mixer->input, prefix, "input", filter, size, true, loader);
+        block_linear(&mixer->input, prefix, "input",
+                     (struct block_shape){filter, size, stack->biases}, loader);
     if (filter > 0 && filter != size)
-        block_linear(&mixer->output, prefix, "output", size, filter, true, loader);
+        block_linear(&mixer->output, prefix, "output",
+                     (struct block_shape){size, filter, stack->biases}, loader);
     if (config->average_gate) {
-        block_linear(&mixer->gate_input, prefix, "gate.input", size, size, true, loader);
-        block_linear(&mixer->gate_output, prefix, "gate.output", size, size, true, loader);
+        block_linear(&mixer->gate_input, prefix, "gate.input",
+                     (struct block_shape){size, size, stack->biases}, loader);
+        block_linear(&mixer->gate_output, prefix, "gate.output",
+                     (struct block_shape){size, size, stack->biases}, loader);
     }
     block_norm(&mixer->norm, stack, prefix, loader);
 }
@@ -185,8 +193,9 @@ static void run_average(const struct mixer *mixer, const struct step *s) {
         norm_apply(&mixer->norm, stack->kernels, count, y, size);
     if (filter > 0) {
         if (mixer->output.out) {
-            activation_between(mixer->activate, stack->kernels, &mixer->input, &mixer->output, y,
-                               count, s->wide, y);
+            struct pair_of_layers layers = {&mixer->input, &mixer->output, mixer->activate,
+                                            stack->kernels};
+            activation_between(&layers, y, count, s->wide, y);
         } else {
             linear_apply(&mixer->input, y, size, count, s->wide, filter);
             mixer->activate(s->wide, count * filter);
@@ -216,26 +225,34 @@ static void run_cross(const struct decoder *decoder, const struct heads *cross,
                       const struct step *s) {
     const struct transformer *own = decoder->own;
     const struct stack *stack = s->stack;
-    size_t size = stack->size, heads = stack->heads.count;
+    size_t width = stack->width, heads = stack->heads.count;
     const float *read = block_read(stack, &cross->norm, s->count, s->x, s->u);
-    linear_apply(&cross->query, read, size, s->count, s->q, size);
-    struct gaze gaze = {.query = s->q, .context = s->u};
-    for (size_t r = 0; r < s->count; r++, gaze.query += size, gaze.context += size) {
+    linear_apply(&cross->query, read, stack->size, s->count, s->q, width);
+    struct gaze gaze = {.query = s->q,
+                        .keys.narrow = stack->narrow,
+                        .values.narrow = stack->narrow,
+                        .context = s->u,
+                        .scored = own->alignment_head};
+    for (size_t r = 0; r < s->count; r++, gaze.query += width, gaze.context += width) {
         const struct row *row = &s->rows[r];
         const struct memory *memory = row->memory;
-        size_t length = memory->length, at = s->layer * size * (memory->by_layer ? length : 1);
+        size_t length = memory->length,
+               at = s->layer * stack->room * (memory->by_layer ? length : 1);
         gaze.count = length;
         gaze.keys.first = memory->keys + at;
         gaze.values.first = memory->values + at;
-        gaze.keys.distance = gaze.values.distance = memory->by_layer ? size : own->count * size;
+        gaze.keys.distance = gaze.values.distance =
+            memory->by_layer ? stack->room : own->count * stack->room;
         gaze.forced = row->forced;
         gaze.weights = row->looks.cross ? row->looks.cross + s->layer * heads * length : s->weights;
+        bool shown = s->layer == own->alignment_layer;
+        gaze.scores = shown ? row->scores : NULL;
         heads_look(stack->kernels, &stack->heads, &gaze);
-        if (s->layer == own->alignment_layer)
+        if (shown)
             memcpy(row->attention, gaze.weights + own->alignment_head * length,
                    length * sizeof *row->attention);
     }
-    linear_apply(&cross->output, s->u, size, s->count, s->q, size);
+    linear_apply(&cross->output, s->u, width, s->count, s->q, stack->size);
     block_add(stack, &cross->norm, s->count, s->q, s->x);
 }
 
@@ -243,7 +260,8 @@ static int transformer_step(const struct decoder *decoder, const struct row *row
                             struct arena *arena, struct error *err) {
     const struct transformer *own = decoder->own;
     const struct stack *stack = &own->stack;
-    size_t size = stack->size, vectors = count * size, most = 0;
+    size_t size = stack->size, most = 0,
+           vectors = count * (size > stack->width ? size : stack->width);
     for (size_t r = 0; r < count; r++) {
         size_t longest =
             rows[r].memory->length > rows[r].step + 1 ? rows[r].memory->length : rows[r].step + 1;
@@ -276,10 +294,11 @@ static int transformer_step(const struct decoder *decoder, const struct row *row
         const struct layer *layer = &own->layers[l];
         step.layer = l;
         step.state = l * own->mixer->state * size;
-        step.past = l * own->mixer->past * size;
+        step.past = l * own->mixer->past * stack->room;
         own->mixer->run(&layer->mixer, &step);
         run_cross(decoder, &layer->cross, &step);
-        filter_run(&layer->filter, stack, count, step.x, step.u, step.q, step.wide);
+        filter_run(&layer->filter, stack,
+                   &(struct filter_rows){count, step.x, step.u, step.q, step.wide});
     }
     stack_leave(stack, count, step.x);
 
@@ -295,27 +314,39 @@ static int transformer_step(const struct decoder *decoder, const struct row *row
 /* ---- a sentence ---- */
 
 static int transformer_start(const struct decoder *decoder, const struct encoded *encoded,
-                             const size_t *lengths, size_t n, struct arena *arena, float *states,
-                             struct error *err) {
-    (void)encoded, (void)lengths, (void)arena, (void)err;
-    memset(states, 0, n * decoder->shape.state * sizeof *states);
+                             struct arena *arena, float *states, struct error *err) {
+    (void)arena, (void)err;
+    memset(states, 0, encoded->n * decoder->shape.state * sizeof *states);
     return 0;
 }
 
 static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded,
-                                size_t first, size_t count, struct arena *arena, float *keys,
-                                float *values, struct error *err) {
+                                const struct memory_part *part, struct arena *arena,
+                                struct error *err) {
     const struct transformer *own = decoder->own;
-    const float *annotations = encoded->annotations + first * own->annotation;
-    size_t all = decoder->shape.key;
-    (void)arena, (void)err;
+    const float *annotations = encoded->annotations + part->first * own->annotation;
+    const struct stack *stack = &own->stack;
+    size_t width = stack->width, room = stack->room, all = decoder->shape.key, rows = part->count;
+    struct arena_mark mark = arena_mark(arena);
+    float *scratch = stack->narrow ? arena_alloc(arena, 2 * rows * width, sizeof *scratch) : NULL;
+    if (stack->narrow && !scratch)
+        return error_memory(err);
     for (size_t l = 0; l < own->count; l++) {
         const struct heads *cross = &own->layers[l].cross;
-        const struct linear_output outputs[] = {
-            {.linear = &cross->key, .y = keys + l * own->stack.size, .ldy = all},
-            {.linear = &cross->value, .y = values + l * own->stack.size, .ldy = all}};
-        linear_apply_all(outputs, 2, annotations, own->annotation, count);
+        float *keys = part->keys + l * room, *values = part->values + l * room;
+        struct linear_output outputs[] = {{.linear = &cross->key, .y = keys, .ldy = all},
+                                          {.linear = &cross->value, .y = values, .ldy = all}};
+        for (size_t i = 0; scratch && i < 2; i++) {
+            outputs[i].y = scratch + i * rows * width;
+            outputs[i].ldy = width;
+        }
+        linear_apply_all(outputs, 2, annotations, own->annotation, rows);
+        for (size_t r = 0; scratch && r < rows; r++) {
+            keep(stack, outputs[0].y + r * width, keys + r * all);
+            keep(stack, outputs[1].y + r * width, values + r * all);
+        }
     }
+    arena_release(arena, mark);
     return 0;
 }
 
@@ -332,12 +363,14 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     own->mixer = mixer;
     own->count = c->layers;
     own->annotation = config_annotation_size(config);
-    own->wide = c->average_filter > c->blocks.filter ? c->average_filter : c->blocks.filter;
     own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
     own->alignment_head = c->alignment_head;
     stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config),
                loader);
-    own->stack.half = weights_backend(loader->weights)->half_past;
+    own->wide = stack_wide(&own->stack);
+    own->wide = c->average_filter > own->wide ? c->average_filter : own->wide;
+    own->stack.narrow = weights_backend(loader->weights)->half_past;
+    own->stack.room = kept_room(own->stack.width, own->stack.narrow);
     for (size_t l = 0; l < own->count; l++) {
         struct layer *layer = &own->layers[l];
         char name[PARAMETER_BYTES];
@@ -349,16 +382,16 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
         filter_init(&layer->filter, &own->stack, name, loader);
     }
 
-    size_t size = own->stack.size, all = own->count * size;
-    decoder->shape = (struct decoder_shape){
-        .state = mixer->state * all,
-        .past = mixer->past * all / (own->stack.half ? 2 : 1), /* even: keys and values */
-        .key = all,
-        .layers = own->count,
-        .value = all,
-        .input = size,
-        .top = size,
-        .readout = size};
+    size_t size = own->stack.size, all = own->count * own->stack.room;
+    decoder->shape = (struct decoder_shape){.state = mixer->state * own->count * size,
+                                            .past = mixer->past * all,
+                                            .key = all,
+                                            .value = all,
+                                            .layers = own->count,
+                                            .outputs = 2 * own->count * own->stack.width,
+                                            .input = size,
+                                            .top = size,
+                                            .readout = size};
     decoder->attends = true;
     decoder->cross = (struct lookers){own->count, c->blocks.heads};
     decoder->self = mixer->past > 0 ? decoder->cross : (struct lookers){0};
@@ -384,16 +417,14 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
     return decoder->kind->init(decoder, config, loader);
 }
 
-int decoder_start(const struct decoder *decoder, const struct encoded *encoded,
-                  const size_t *lengths, size_t n, struct arena *arena, float *states,
-                  struct error *err) {
-    return decoder->kind->start(decoder, encoded, lengths, n, arena, states, err);
+int decoder_start(const struct decoder *decoder, const struct encoded *encoded, struct arena *arena,
+                  float *states, struct error *err) {
+    return decoder->kind->start(decoder, encoded, arena, states, err);
 }
 
-int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first,
-                     size_t count, struct arena *arena, float *keys, float *values,
-                     struct error *err) {
-    return decoder->kind->remember(decoder, encoded, first, count, arena, keys, values, err);
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
+                     const struct memory_part *part, struct arena *arena, struct error *err) {
+    return decoder->kind->remember(decoder, encoded, part, arena, err);
 }
 
 int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count,

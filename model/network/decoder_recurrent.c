@@ -41,7 +41,9 @@ struct readout_part {
  * normalised, one for each source. */
 struct readout {
     const struct readout_kind *kind;
-    size_t size;                       /* O */
+    size_t size;   /* O */
+    size_t values; /* floats of a value that the readout reads: the product with its context's
+                      matrix, or V h_j itself; 0: it reads no context */
     size_t embedding, hidden, context; /* E, H, C */
     size_t part_count;                 /* 0: no layer */
     struct readout_part parts[2], context_part;
@@ -65,6 +67,7 @@ struct recurrent {
     size_t hidden, layers, annotation, context; /* H, -, D, C */
     size_t layer_size;                          /* floats of a layer's state: states * H */
     size_t feed;                                /* O with input feeding, else 0 */
+    size_t query;                               /* style bahdanau: the layer whose state asks */
     enum initial_state initial_state;
     bool projected, residual;
     bool initial_cell; /* an LSTM's c starts as its h does, not at zero */
@@ -104,6 +107,7 @@ static const struct readout_kind readouts[] = {
     {"maxout", "ysc", 2,
      choose_maxima}, /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
     {"linear", "cs", 1, NULL}, /* W [c; s] + b, OpenNMT-py with its mlp attention */
+    {"state", "s", 0, NULL},   /* s itself: the context is read by a cell alone */
 };
 
 static size_t source_size(const struct readout *r, char source) {
@@ -146,8 +150,10 @@ static int readout_load(struct readout *r, const struct model_config *config,
                           .context = config_context_size(config)};
     if (!r->kind)
         return -1;
-    if (r->kind->units == 0)
+    if (r->kind->units == 0) {
+        r->values = strchr(r->kind->reads, 'c') ? r->context : 0;
         return weights_failed(loader->weights) ? -1 : 0;
+    }
 
     /* The context comes first or last. */
     const char *context = strchr(r->kind->reads, 'c'),
@@ -161,7 +167,8 @@ static int readout_load(struct readout *r, const struct model_config *config,
     }
     r->context_part = (struct readout_part){.sources = context, .count = 1};
     load_part(r, &r->context_part, norm, loader);
-    r->scratch += 2 * r->context_part.layer.out;
+    r->values = r->context_part.layer.out;
+    r->scratch += 2 * r->values;
     return weights_failed(loader->weights) ? -1 : 0;
 }
 
@@ -317,9 +324,9 @@ static void run_with_context(const struct step *step) {
 }
 
 /* Bahdanau et al. 2015: c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]). Of several
- * layers, the first one reads the context, and so its state is the query. */
+ * layers, the first one reads the context, and its state is the query, or that of the last. */
 static void run_bahdanau(const struct step *step) {
-    attend(step, state_of(step, 0));
+    attend(step, state_of(step, step->own->query));
     run_with_context(step);
 }
 
@@ -402,23 +409,25 @@ static void make_values(const struct recurrent *d, struct vectors x, size_t n, f
     if (d->readout.kind->units > 0)
         linear_apply(part, x.x, x.distance, n, values, distance);
     for (size_t t = 0; d->readout.kind->units == 0 && t < n; t++)
-        memcpy(values + t * distance, x.x + t * x.distance, d->context * sizeof *values);
+        memcpy(values + t * distance, x.x + t * x.distance, d->readout.values * sizeof *values);
 }
 
 static int recurrent_remember(const struct decoder *decoder, const struct encoded *encoded,
-                              size_t first, size_t count, struct arena *arena, float *keys,
-                              float *values, struct error *err) {
+                              const struct memory_part *part, struct arena *arena,
+                              struct error *err) {
     const struct recurrent *d = decoder->own;
     const struct linear *learned = &d->attention.values;
+    size_t count = part->count;
     if (!decoder->attends) {
-        make_values(d, (struct vectors){encoded->top + first * encoded->top_ld, encoded->top_ld},
-                    count, values);
+        make_values(d,
+                    (struct vectors){encoded->top + part->first * encoded->top_ld, encoded->top_ld},
+                    count, part->values);
         return 0;
     }
-    const float *annotations = encoded->annotations + first * d->annotation;
-    attention_keys(&d->attention, annotations, count, keys);
+    const float *annotations = encoded->annotations + part->first * d->annotation;
+    attention_keys(&d->attention, annotations, count, part->keys);
     if (learned->out == 0) {
-        make_values(d, (struct vectors){annotations, d->annotation}, count, values);
+        make_values(d, (struct vectors){annotations, d->annotation}, count, part->values);
         return 0;
     }
     struct arena_mark mark = arena_mark(arena);
@@ -426,16 +435,16 @@ static int recurrent_remember(const struct decoder *decoder, const struct encode
     if (!x)
         return error_memory(err);
     linear_apply(learned, annotations, d->annotation, count, x, learned->out);
-    make_values(d, (struct vectors){x, learned->out}, count, values);
+    make_values(d, (struct vectors){x, learned->out}, count, part->values);
     arena_release(arena, mark);
     return 0;
 }
 
 static int recurrent_start(const struct decoder *decoder, const struct encoded *encoded,
-                           const size_t *lengths, size_t n, struct arena *arena, float *states,
-                           struct error *err) {
+                           struct arena *arena, float *states, struct error *err) {
     const struct recurrent *d = decoder->own;
-    size_t distance = decoder->shape.state, longest = 0;
+    const size_t *lengths = encoded->lengths;
+    size_t n = encoded->n, distance = decoder->shape.state, longest = 0;
     memset(states, 0, n * distance * sizeof *states);
     if (d->initial_state == INITIAL_ZERO)
         return 0;
@@ -510,6 +519,7 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
                               .context = config_context_size(config),
                               .layer_size = cell->states * c->hidden,
                               .feed = c->input_feeding ? config_readout_size(config) : 0,
+                              .query = c->query_top ? c->layers - 1 : 0,
                               .initial_state = c->initial_state,
                               .projected = c->initial_projection,
                               .residual = c->residual,
@@ -530,8 +540,8 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
             continue;
         snprintf(name, sizeof name, "%zu", l);
         snprintf(before, sizeof before, "decoder.initial.%zu.", l);
-        block_linear(&own->initial[l], "decoder.initial", name, own->hidden, own->annotation, true,
-                     loader);
+        block_linear(&own->initial[l], "decoder.initial", name,
+                     (struct block_shape){own->hidden, own->annotation, true}, loader);
         norm_init(&own->initial_norms[l], norm, &(struct norm_names){before, "", own->hidden, 0},
                   loader);
     }
@@ -553,16 +563,14 @@ static int recurrent_init(struct decoder *decoder, const struct model_config *co
     if (readout_load(&own->readout, config, norm, loader) != 0 ||
         (decoder->attends && attention_init(&own->attention, config, loader) != 0))
         return -1;
-    bool layered = own->readout.kind->units >
-                   0; /* values hold the product with the context's matrix, not V h_j itself */
-    own->attention.value =
-        context_matrix(own)->out + (layered ? own->readout.context_part.layer.out : own->context);
+    own->attention.value = context_matrix(own)->out + own->readout.values;
 
     size_t covered = config->attention.coverage ? config_positions(config) : 0;
     decoder->shape.state = own->layers * own->layer_size + covered + own->feed;
     decoder->shape.layers = 1;
     decoder->shape.key = own->attention.key_size;
     decoder->shape.value = own->attention.value;
+    decoder->shape.outputs = decoder->shape.key + decoder->shape.value;
     decoder->shape.top = own->hidden;
     decoder->shape.readout = config_readout_size(config);
     return 0;

@@ -35,7 +35,11 @@ struct encoder_kind {
 /* ---- the recurrent encoder ----
  * Stacked layers in one direction or both, h_j = [forward; backward]. Residual (GNMT, Wu et al.
  * 2016): from the second layer up, a layer's output is its h plus its input if the two have the
- * same size; its recurrence and its final state are h alone. */
+ * same size; its recurrence and its final state are h alone.
+ *
+ * padded_to: a shorter sentence is read as if the vector `padding` followed it up to so many
+ * tokens, by programs that pad all sentences and do not pack them. The final states are those after
+ * the last of them, which have no annotations. */
 
 /* How the layers of a bidirectional encoder are stacked. apart: a direction reads only its own
  * output from the layer below; turning: every second layer runs against its direction; single: the
@@ -56,6 +60,8 @@ static const struct encoder_stack stacks[] = {
 struct recurrent {
     size_t count;
     bool residual;
+    size_t padded_to;
+    const float *padding; /* [E]; NULL: sentences are read as they are */
     struct recurrent_layer {
         size_t in, size; /* floats of a token in its input, for all directions together, and in its
                             output */
@@ -80,6 +86,10 @@ static int recurrent_init(struct encoder *encoder, const struct model_config *co
         return error_memory(loader->err);
     own->count = c->layers;
     own->residual = c->residual;
+    own->padded_to = c->padded_to;
+    if (own->padded_to > 0)
+        own->padding = weights_get(loader->weights, "encoder.padding", encoder->embedding_size, 1,
+                                   loader->err);
     for (size_t l = 0, in = encoder->embedding_size; l < own->count; in = own->layers[l++].size) {
         struct recurrent_layer *layer = &own->layers[l];
         layer->directions = c->bidirectional && !(l > 0 && stack->single) ? 2 : 1;
@@ -156,9 +166,10 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
     return 0;
 }
 
-static void *recurrent_begin(const struct encoder *encoder, float *x,
-                             const struct sequences *sequences, struct arena *arena,
-                             struct encoded *out) {
+/* Runs all layers over the sentences as they are. */
+static void *run_layers(const struct encoder *encoder, const float *x,
+                        const struct sequences *sequences, struct arena *arena,
+                        struct encoded *out) {
     const struct recurrent *e = encoder->own;
     const size_t *lengths = sequences->lengths;
     size_t n = sequences->n, offset = 0, states = e->layers[0].cells[0].kind->states;
@@ -204,6 +215,43 @@ static void *recurrent_begin(const struct encoder *encoder, float *x,
     return out;
 }
 
+static void *recurrent_begin(const struct encoder *encoder, float *x,
+                             const struct sequences *sequences, struct arena *arena,
+                             struct encoded *out) {
+    const struct recurrent *e = encoder->own;
+    const size_t *own = sequences->lengths;
+    size_t n = sequences->n, size = encoder->embedding_size;
+    if (!e->padding)
+        return run_layers(encoder, x, sequences, arena, out);
+
+    size_t *lengths = arena_alloc(arena, n, sizeof *lengths);
+    struct sequences padded = {.n = n, .lengths = lengths, .longest = sequences->longest};
+    for (size_t i = 0; lengths && i < n; i++) {
+        lengths[i] = own[i] > e->padded_to ? own[i] : e->padded_to;
+        padded.tokens += lengths[i];
+        padded.longest = lengths[i] > padded.longest ? lengths[i] : padded.longest;
+    }
+    float *all = lengths ? arena_alloc(arena, padded.tokens * size, sizeof *all) : NULL;
+    if (!all)
+        return NULL;
+    float *to = all;
+    for (size_t i = 0; i < n; x += own[i++] * size) {
+        memcpy(to, x, own[i] * size * sizeof *to);
+        for (size_t t = own[i]; t < lengths[i]; t++)
+            memcpy(to + t * size, e->padding, size * sizeof *to);
+        to += lengths[i] * size;
+    }
+    void *parts = run_layers(encoder, all, &padded, arena, out);
+
+    /* The annotations of the sentences' own tokens move together. */
+    float *annotations = parts ? out->annotations : NULL, *from = annotations;
+    for (size_t i = 0; annotations && i < n; from += lengths[i++] * encoder->annotation) {
+        memmove(annotations, from, own[i] * encoder->annotation * sizeof *from);
+        annotations += own[i] * encoder->annotation;
+    }
+    return parts;
+}
+
 /* ---- the convolutional encoder ---- */
 
 /* Gehring et al. 2017, section 3, with one kind of annotation for both keys and values: x_0 = W (e
@@ -228,15 +276,18 @@ static int convolutional_init(struct encoder *e, const struct model_config *conf
     own->hidden = config->encoder.hidden;
     own->layers = config->encoder.layers;
     own->width = config->encoder.width;
-    struct positions_options positions = {"learned", "encoder.positions", e->embedding_size,
-                                          config_positions(config), 0};
+    struct positions_options positions = {.kind = "learned",
+                                          .parameter = "encoder.positions",
+                                          .size = e->embedding_size,
+                                          .rows = config_positions(config)};
     positions_init(&own->positions, &positions, loader);
-    block_linear(&own->input, "encoder", "input", own->hidden, e->embedding_size, true, loader);
+    block_linear(&own->input, "encoder", "input",
+                 (struct block_shape){own->hidden, e->embedding_size, true}, loader);
     for (size_t l = 0; l < own->layers; l++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "encoder.layers.%zu", l);
-        block_linear(&own->convolutions[l], prefix, "convolution", 2 * own->hidden,
-                     own->width * own->hidden, true, loader);
+        block_linear(&own->convolutions[l], prefix, "convolution",
+                     (struct block_shape){2 * own->hidden, own->width * own->hidden, true}, loader);
     }
     return weights_failed(loader->weights) ? -1 : 0;
 }
@@ -323,10 +374,10 @@ struct transformer {
 struct parts {
     struct sequences sequences;
     float *x;             /* [tokens, d] */
-    float *u, *q, *k, *v; /* [tokens, d] */
-    float *wide;          /* [rows together, f] */
+    float *u, *q, *k, *v; /* [tokens, row_distance] */
+    float *wide;          /* [rows together, stack_wide] */
     float *mutual;        /* [mutual_scratch of the longest sentence] */
-    float *slopes;        /* [H]; NULL: without ALiBi */
+    float *lean;          /* [H, 2 longest - 1] the layer's (heads_lean); NULL: it has none */
     /* The next rows to do: those from `row` on of this layer, in its first pass or, when they are
      * keyed, in its second. */
     size_t layer, row;
@@ -346,10 +397,15 @@ static int transformer_init(struct encoder *e, const struct model_config *config
         char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
         snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
         snprintf(filter, sizeof filter, "encoder.layers.%zu.filter", l);
-        heads_init(&own->layers[l].self, &own->stack, self, own->stack.size, loader);
+        heads_init_self(&own->layers[l].self, &own->stack, self, loader);
         filter_init(&own->layers[l].filter, &own->stack, filter, loader);
     }
     return weights_failed(loader->weights) ? -1 : 0;
+}
+
+/* Returns the floats from row to row of queries, keys, values, and what takes their places. */
+static size_t row_distance(const struct stack *stack) {
+    return stack->size > stack->width ? stack->size : stack->width;
 }
 
 static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences,
@@ -357,7 +413,7 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
     const struct transformer *own = e->own;
     const struct stack *stack = &own->stack;
     size_t tokens = sequences->tokens, together = tokens < TOGETHER_ROWS ? tokens : TOGETHER_ROWS;
-    size_t vectors = tokens * stack->size;
+    size_t vectors = tokens * row_distance(stack), distances = 2 * sequences->longest - 1;
     struct parts *parts = arena_alloc(arena, 1, sizeof *parts);
     if (!parts)
         return NULL;
@@ -368,11 +424,12 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
         .q = arena_alloc(arena, vectors, sizeof(float)),
         .k = arena_alloc(arena, vectors, sizeof(float)),
         .v = arena_alloc(arena, vectors, sizeof(float)),
-        .wide = arena_alloc(arena, together * stack->filter, sizeof(float)),
+        .wide = arena_alloc(arena, together * stack_wide(stack), sizeof(float)),
         .mutual =
             arena_alloc(arena, mutual_scratch(&stack->heads, sequences->longest), sizeof(float)),
-        .slopes =
-            stack->positions.alibi ? arena_alloc(arena, stack->heads.count, sizeof(float)) : NULL,
+        .lean = heads_leaning(&own->layers->self)
+                    ? arena_alloc(arena, stack->heads.count * distances, sizeof(float))
+                    : NULL,
     };
     if (arena_failed(arena))
         return NULL;
@@ -383,12 +440,31 @@ static void *transformer_begin(const struct encoder *e, float *x, const struct s
     return parts;
 }
 
+/* Rotates the queries and keys of the next rows by their places in their sentences. */
+static void rotate_rows(const struct transformer *own, const struct parts *parts, size_t rows) {
+    const struct stack *stack = &own->stack;
+    const size_t *lengths = parts->sequences.lengths;
+    size_t end = parts->row + rows, distance = row_distance(stack);
+    for (size_t i = 0, begin = 0; begin < end; begin += lengths[i++]) {
+        size_t first = parts->row > begin ? parts->row : begin,
+               after = begin + lengths[i] < end ? begin + lengths[i] : end;
+        for (size_t r = first; r < after; r++) {
+            positions_rotate(&stack->positions, &stack->heads, r - begin, parts->q + r * distance);
+            positions_rotate(&stack->positions, &stack->heads, r - begin, parts->k + r * distance);
+        }
+    }
+}
+
 /* Does the first pass: computes queries, keys and values of the next rows. */
 static void make_keys(const struct transformer *own, const struct parts *parts, size_t rows) {
     const struct heads *self = &own->layers[parts->layer].self;
-    size_t size = own->stack.size, at = parts->row * size;
-    const float *read = block_read(&own->stack, &self->norm, rows, parts->x + at, parts->u + at);
-    heads_project(self, read, rows, parts->q + at, parts->k + at, parts->v + at);
+    size_t distance = row_distance(&own->stack), at = parts->row * distance;
+    const float *x = parts->x + parts->row * own->stack.size,
+                *read = block_read(&own->stack, &self->norm, rows, x, parts->u + at);
+    heads_project(self, read, rows,
+                  &(struct projections){parts->q + at, parts->k + at, parts->v + at, distance});
+    if (own->stack.positions.turns)
+        rotate_rows(own, parts, rows);
 }
 
 /* Does the second pass. The output of the rows takes the place of their queries, which nothing
@@ -397,9 +473,12 @@ static void look_and_filter(const struct transformer *own, const struct parts *p
     const struct layer *layer = &own->layers[parts->layer];
     const struct stack *stack = &own->stack;
     const size_t *lengths = parts->sequences.lengths;
-    size_t size = stack->size, tokens = parts->sequences.tokens, first = parts->row,
+    size_t size = stack->size, width = stack->width, distance = row_distance(stack),
+           tokens = parts->sequences.tokens, longest = parts->sequences.longest, first = parts->row,
            end = first + rows;
     float *looks = parts->sequences.looks;
+    if (parts->lean && first == 0)
+        heads_lean(&stack->heads, heads_leaning(&layer->self), longest, parts->lean);
 
     /* Writes the contexts of these rows to u, sentence by sentence. */
     for (size_t i = 0, begin = 0; begin < end; begin += lengths[i++]) {
@@ -408,35 +487,38 @@ static void look_and_filter(const struct transformer *own, const struct parts *p
         if (from >= to)
             continue;
         struct mutual mutual = {
-            .q = parts->q + begin * size,
-            .k = parts->k + begin * size,
-            .v = parts->v + begin * size,
-            .distance = size,
+            .q = parts->q + begin * distance,
+            .k = parts->k + begin * distance,
+            .v = parts->v + begin * distance,
+            .distance = distance,
             .n = lengths[i],
             .first = from,
             .rows = to - from,
+            .lean = parts->lean ? parts->lean + longest - 1 : NULL,
+            .lean_distance = 2 * longest - 1,
             .scratch = parts->mutual,
             .weights = looks ? looks + parts->layer * stack->heads.count * tokens * tokens : NULL,
-            .out = parts->u + begin * size};
-        heads_look_around(stack->kernels, &stack->heads, &mutual, parts->slopes);
+            .out = parts->u + begin * width};
+        heads_look_around(stack->kernels, &stack->heads, &mutual);
     }
 
-    size_t at = first * size;
-    linear_apply(&layer->self.output, parts->u + at, size, rows, parts->q + at, size);
-    block_add(stack, &layer->self.norm, rows, parts->q + at, parts->x + at);
-    filter_run(&layer->filter, stack, rows, parts->x + at, parts->u + at, parts->q + at,
-               parts->wide);
+    float *x = parts->x + first * size, *u = parts->u + first * width,
+          *q = parts->q + first * distance;
+    linear_apply(&layer->self.output, u, width, rows, q, size);
+    block_add(stack, &layer->self.norm, rows, q, x);
+    filter_run(&layer->filter, stack,
+               &(struct filter_rows){rows, x, parts->u + first * distance, q, parts->wide});
 }
 
 static bool transformer_advance(const struct encoder *e, void *all, size_t work) {
     const struct transformer *own = e->own;
     struct parts *parts = all;
-    size_t size = own->stack.size, tokens = parts->sequences.tokens;
+    size_t size = own->stack.size, width = own->stack.width, tokens = parts->sequences.tokens;
     for (size_t done = 0; parts->layer < own->count && done < work;) {
         /* The maximum number of multiplications for a row in this pass. */
-        size_t each =
-            size *
-            (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->sequences.longest : 3 * size);
+        size_t each = parts->keyed ? width * (size + 2 * parts->sequences.longest) +
+                                         size * (stack_wide(&own->stack) + own->stack.filter)
+                                   : 3 * size * width;
         size_t rows = rows_together(encoder_part_rows(work - done, each, tokens - parts->row));
         done += rows * each;
         (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
@@ -483,8 +565,11 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
 
 /* Returns the embeddings [tokens, E] of the sentences, which it describes in `sequences`; NULL: out
  * of memory. */
-static float *embed(const struct encoder *e, const int *ids, const size_t *lengths, size_t n,
-                    struct arena *arena, struct sequences *sequences) {
+static float *embed(const struct encoder *e, const struct encoder_input *input, struct arena *arena,
+                    struct sequences *sequences) {
+    const int *ids = input->ids;
+    const size_t *lengths = input->lengths;
+    size_t n = input->n;
     *sequences = (struct sequences){.n = n, .lengths = lengths};
     for (size_t i = 0; i < n; i++) {
         assert(lengths[i] > 0);
@@ -503,13 +588,16 @@ bool encoder_divides(const struct encoder *encoder) {
     return encoder->kind->advance != NULL;
 }
 
-void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n,
+void *encoder_begin(const struct encoder *encoder, const struct encoder_input *input,
                     struct arena *arena, struct encoded *out, struct error *err) {
     struct sequences sequences;
-    float *x = embed(encoder, ids, lengths, n, arena, &sequences);
+    float *x = embed(encoder, input, arena, &sequences);
+
     void *parts = x ? encoder->kind->begin(encoder, x, &sequences, arena, out) : NULL;
     if (!parts)
         error_memory(err);
+    out->lengths = input->lengths;
+    out->n = input->n;
     return parts;
 }
 
@@ -521,7 +609,7 @@ int encoder_look(const struct encoder *encoder, const int *ids, size_t length, s
                  float *weights, struct error *err) {
     struct sequences sequences;
     struct encoded encoded;
-    float *x = embed(encoder, ids, &length, 1, arena, &sequences);
+    float *x = embed(encoder, &(struct encoder_input){ids, &length, 1}, arena, &sequences);
     sequences.looks = weights;
     void *parts = x ? encoder->kind->begin(encoder, x, &sequences, arena, &encoded) : NULL;
     if (!parts)

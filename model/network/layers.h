@@ -28,10 +28,10 @@ enum { PARAMETER_BYTES = 128 }; /* bytes of a parameter's name */
 /* ---- normalisation ---- */
 
 /* apart: the two kinds of elements in a vector (a GRU's gates and its candidate) are normalised
- * separately. */
+ * separately. rms: by the root mean square. */
 struct norm_kind {
     const char *name;
-    bool apart;
+    bool apart, rms;
     float epsilon;
 };
 
@@ -40,15 +40,18 @@ struct norm_kind {
 const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err);
 
 /* Layer normalisation, Ba et al. 2016: y = gain * (x - mean) / sqrt(variance + epsilon) + shift,
- * element by element, with mean and variance over the vector. Zeroed: no normalisation. */
+ * element by element, with mean and variance over the vector; or normalisation by the root mean
+ * square, Zhang and Sennrich 2019: y = gain * x / sqrt(mean(x^2) + epsilon). Zeroed: neither. */
 struct norm {
     size_t size, first; /* length of the vector, and elements of the first of its two kinds, or size
                            if there is one kind */
     float epsilon;
-    const float *gain, *shift; /* [size]; NULL: no normalisation. Owned by the weights */
+    const float *gain, *shift; /* [size]; gain NULL: no normalisation; shift NULL: by the root mean
+                                  square. Owned by the weights */
 };
 
-/* A norm's parameters are BEFOREgainAFTER and BEFOREshiftAFTER. */
+/* A norm's parameters are BEFOREgainAFTER and, unless it is by the root mean square,
+ * BEFOREshiftAFTER. */
 struct norm_names {
     const char *before, *after;
     size_t size;  /* length of the vector */
@@ -189,23 +192,39 @@ void attention_run(const struct attention *attention, const struct row *rows, si
 struct gaze {
     const float *query; /* [d] */
     struct looked_at keys, values;
-    size_t count, position; /* entries to attend to; with ALiBi, the row's own place among them */
-    bool alibi;
+    size_t count, position; /* entries to attend to; the row's own place among them */
+    const struct lean
+        *lean;           /* changes the scores by the distances to that place; NULL: it does not */
     const float *forced; /* [count] the weights of all heads; NULL: their own */
     float *weights;      /* [H, count], written */
-    float *context;      /* [d], written */
+    float *scores; /* [count] those of head `scored` before the softmax, NAN if its weights are
+                      forced; NULL: not wanted */
+    size_t scored;
+    float *context; /* [d], written */
 };
 
-/* Vaswani et al. 2017, 3.2.2: a_j = softmax_j(q_h . k_jh / sqrt(d / H)), c_h = sum_j a_j v_jh. With
- * ALiBi (Press et al. 2022) the score of an entry that is n places away is lower by n times the
- * head's slope. */
+/* Numbers that scores change by, for the distance j - i of entry j from row i: ALiBi (Press et al.
+ * 2022) subtracts a head's slope times |j - i|; relative positions (Raffel et al. 2020, 2.1) add
+ * the head's number for the bucket of j - i. */
+struct lean {
+    bool alibi;
+    const uint16_t *buckets; /* [2 reach + 1] the bucket of each distance from -reach on */
+    size_t reach;            /* larger distances count as this one */
+    const float *biases;     /* [buckets, H]; NULL: no relative positions */
+};
+
+/* Vaswani et al. 2017, 3.2.2: a_j = softmax_j(scale q_h . k_jh + lean_h(j - i)), c_h = sum_j a_j
+ * v_jh. */
 void heads_look(const struct kernels *kernels, const struct heads_shape *heads,
                 const struct gaze *gaze);
 
-/* Does the same for the rows of one sentence, which all attend to each other. slopes: [H] scratch;
- * NULL: without ALiBi. */
+/* Does the same for the rows of one sentence, which all attend to each other. The mutual's lean is
+ * made by heads_lean. */
 void heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
-                       struct mutual *mutual, float *slopes);
+                       const struct mutual *mutual);
+
+/* table [H, 2 n - 1]: each head's lean for the distances -(n - 1) to n - 1. */
+void heads_lean(const struct heads_shape *heads, const struct lean *lean, size_t n, float *table);
 
 /* ---- transformers ----
  * A stack of blocks computes x -> LN(x + F(x)) (norm "post", Vaswani et al. 2017), or x + F(LN(x))
@@ -223,7 +242,16 @@ struct positions {
     size_t size, rows;  /* d; of the table */
     size_t offset;      /* the position of the first token, which has the table's first row */
     const float *table; /* [rows, d]; NULL: nothing is added */
-    bool alibi;         /* scores fall with the distance instead (heads_look) */
+    struct lean lean;   /* what scores change by instead (heads_look); biases NULL and no ALiBi:
+                           nothing, unless each layer has its own biases */
+    size_t buckets;     /* of relative positions; 0: other positions */
+    bool shared;        /* all layers have the same biases */
+    /* Queries and keys are rotated instead (Su et al. 2021). turns: [rows, rotated] the cosine and
+     * the sine of each pair of columns; NULL: nothing is rotated. */
+    size_t rotated; /* columns of each head; even */
+    bool halves;    /* column i goes with column i + rotated / 2; false: neighbours go together */
+    double base;
+    const float *turns;
 };
 
 struct positions_options {
@@ -232,7 +260,15 @@ struct positions_options {
                               about an unknown kind */
     size_t size,
         rows; /* d; positions of a learned or computed table; a stored one has its own number */
-    size_t offset; /* the position of the first token: sinusoidal or stored */
+    size_t offset;            /* the position of the first token: sinusoidal or stored */
+    struct heads_shape heads; /* rotary and relative */
+    size_t rotated;           /* as in struct positions */
+    bool halves;
+    double base;
+    /* Relative positions: the number of buckets; the distance from which on all share the last
+     * bucket; true if earlier and later entries have buckets of their own; struct positions. */
+    size_t buckets, farthest;
+    bool both, shared;
 };
 
 /* Returns -1 as weights_linear does. */
@@ -244,6 +280,11 @@ int positions_init(struct positions *positions, const struct positions_options *
 void positions_add(const struct positions *positions, const struct kernels *kernels,
                    size_t position, float *x);
 
+/* Rotates the heads of x, a query or a key [d], by the angles of a position: pair i by position *
+ * base^(-2 i / rotated). Does nothing with other positions. */
+void positions_rotate(const struct positions *positions, const struct heads_shape *heads,
+                      size_t position, float *x);
+
 /* ---- the stack: the parts that all its layers share ---- */
 
 typedef void activation(float *x, size_t n);
@@ -251,24 +292,39 @@ typedef void activation(float *x, size_t n);
 /* Returns the activation of this name, or NULL as error_find_row does; weights_failed is then true.
  */
 activation *activation_find(const char *key, const char *name, const struct loader *loader);
+
+struct pair_of_layers {
+    const struct linear *inner, *outer;
+    activation *activate; /* the activation between them */
+    const struct kernels *kernels;
+};
+
 /* y [rows, outer->out] = outer(activation(inner(x))), x [rows, inner->in], which y may be; scratch:
  * wide [rows, inner->out]. */
-void activation_between(activation *activate, const struct kernels *kernels,
-                        const struct linear *inner, const struct linear *outer, const float *x,
-                        size_t rows, float *wide, float *y);
+void activation_between(const struct pair_of_layers *layers, const float *x, size_t rows,
+                        float *wide, float *y);
 
 struct stack {
     const struct kernels *kernels;
     struct heads_shape heads; /* shape of attention to the stack's own rows and to others */
     size_t size, filter;      /* d; f */
+    size_t width;             /* columns of all heads, usually d */
+    bool biases;              /* the linear layers of blocks have biases */
+    bool gated;               /* the feed-forward has a gate */
     bool pre;                 /* norm "pre" */
-    bool half;                /* rows are kept for later steps as binary16; false: float32 */
+    bool narrow; /* keys and values are kept for later steps as int16; false: as float32 */
+    size_t room; /* floats that a key or a value takes: kept_room */
     activation *activate;
-    float scale;   /* factor of embeddings */
+    float scale; /* factor of embeddings */
+    const struct norm_kind *norm;
     float epsilon; /* epsilon of the stack's norms */
     struct positions positions;
-    struct norm top; /* "pre" */
+    struct norm first; /* of the first block's input; zeroed: none */
+    struct norm top;   /* "pre" */
 };
+
+/* Returns the floats that a row needs for the middle of a feed-forward. */
+size_t stack_wide(const struct stack *stack);
 
 /* side: "encoder" or "decoder", the beginning of the parameters' names. positions: the rows of
  * positions_init. weights_failed reports failures. */
@@ -282,11 +338,16 @@ void stack_leave(const struct stack *stack, size_t rows, float *x);
 
 /* ---- blocks ---- */
 
+struct block_shape {
+    size_t out, in;
+    bool bias;
+};
+
 /* Loads PREFIX.NAME.weight [out, in], and PREFIX.NAME.bias if there is one. weights_failed reports
  * failures, also below. */
-void block_linear(struct linear *linear, const char *prefix, const char *name, size_t out,
-                  size_t in, bool bias, const struct loader *loader);
-/* Loads PREFIX.norm.gain and .shift [d]. */
+void block_linear(struct linear *linear, const char *prefix, const char *name,
+                  struct block_shape shape, const struct loader *loader);
+/* Loads PREFIX.norm.gain and .shift [d], if the stack's norms have one. */
 void block_norm(struct norm *norm, const struct stack *stack, const char *prefix,
                 const struct loader *loader);
 
@@ -297,32 +358,53 @@ const float *block_read(const struct stack *stack, const struct norm *norm, size
 void block_add(const struct stack *stack, const struct norm *norm, size_t rows, const float *y,
                float *x);
 
-/* The parameters of attention: q = W_q u + b_q, K = W_k m + b_k, V = W_v m + b_v, each d columns,
+/* The parameters of attention: q = W_q u + b_q, K = W_k m + b_k, V = W_v m + b_v, each as wide as
+ * all heads,
  * and F = W_o [c_1 ... c_H] + b_o. m is the input of the row's own stack (self-attention) or the
  * encoder's annotations (cross-attention). */
 struct heads {
     struct linear query, key, value, output;
     struct norm norm;
+    struct lean lean; /* of self-attention, by heads_init_self */
 };
 
 /* Loads PREFIX.query, .key, .value, .output, .norm. memory: D, the size of an m. */
 void heads_init(struct heads *heads, const struct stack *stack, const char *prefix, size_t memory,
                 const struct loader *loader);
-/* Self-attention: q, k, v [rows, d] of x [rows, d]. */
-void heads_project(const struct heads *heads, const float *x, size_t rows, float *q, float *k,
-                   float *v);
+/* Does so for self-attention, and loads PREFIX.positions if each layer has its own relative
+ * positions. */
+void heads_init_self(struct heads *heads, const struct stack *stack, const char *prefix,
+                     const struct loader *loader);
+/* NULL: the scores of self-attention are as they are. */
+const struct lean *heads_leaning(const struct heads *heads);
 
-/* F(x) = W2 act(W1 x + b1) + b2. */
+/* q, k and v of some rows, `distance` floats from row to row. */
+struct projections {
+    float *q, *k, *v;
+    size_t distance;
+};
+/* Self-attention: the projections of x [rows, d]. */
+void heads_project(const struct heads *heads, const float *x, size_t rows,
+                   const struct projections *out);
+
+/* F(x) = W2 act(W1 x + b1) + b2, or with a gate (Shazeer 2020) W2 (act(W1 x + b1) * (W3 x + b3)) +
+ * b2, element by element. */
 struct filter {
-    struct linear input, output;
+    struct linear input, output, gate; /* gate: W3; zeroed: none */
     struct norm norm;
 };
 
-/* Loads PREFIX.input, .output, .norm. */
+/* Loads PREFIX.input, .output, .gate if the stack has gates, .norm. */
 void filter_init(struct filter *filter, const struct stack *stack, const char *prefix,
                  const struct loader *loader);
-/* Updates x [rows, d]. Scratch: u, y [rows, d], wide [rows, f]. */
-void filter_run(const struct filter *filter, const struct stack *stack, size_t rows, float *x,
-                float *u, float *y, float *wide);
+
+struct filter_rows {
+    size_t rows;
+    float *x;            /* [rows, d] updated */
+    float *u, *y, *wide; /* scratch: [rows, d], [rows, d], [rows, stack_wide] */
+};
+
+void filter_run(const struct filter *filter, const struct stack *stack,
+                const struct filter_rows *rows);
 
 #endif

@@ -23,7 +23,7 @@
  * - A state whose size does not depend on the length of the hypothesis. It is read and updated in
  * place, and copied when a beam is reordered.
  * - A past that grows. The addition of a step, such as the keys and values of self-attention, is
- * written once and stays where it is until the sentence leaves the batch. A row knows its past as a
+ * written once and stays where it is while a hypothesis needs it. A row knows its past as a
  * path through the search's nodes (search_past), one pointer a step. So reordering rows copies
  * nothing, hypotheses share what they have in common, and a search that comes back to an earlier
  * step finds its past unchanged. */
@@ -43,8 +43,8 @@ struct distribution {
 };
 
 /* The source as a decoder sees it: an entry for each source token, computed once for a sentence.
- * Keys and values hold those of all layers that attend, side by side. The sentence's arena owns
- * them. */
+ * Keys and values hold those of all layers that attend, side by side. The decoder alone knows the
+ * numbers in them, which a transformer may keep as binary16. The sentence's arena owns them. */
 struct memory {
     size_t length;       /* T */
     const float *keys;   /* [T, K], as the scores read them */
@@ -77,8 +77,10 @@ struct row {
     /* Output. */
     float *added;     /* [G] what this step adds to its past; NULL where steps add nothing */
     float *attention; /* [T], if there is attention */
-    float *readout;   /* [O] */
-    float *input;     /* [E] the token's embedding; NULL: not wanted */
+    float *scores;  /* [T] the scores of which attention is the softmax, NAN where a window excludes
+                       a token or attention is forced; NULL: not wanted */
+    float *readout; /* [O] */
+    float *input;   /* [E] the token's embedding; NULL: not wanted */
     struct row_looks looks;
     float *top;    /* [H] the output of the decoder's top layer; NULL: not wanted */
     float *logits; /* [stride]; undefined if its distribution has none */
@@ -105,7 +107,16 @@ struct encoder {
     void *own;                         /* what its kind has loaded */
 };
 
+/* The tokens of n sentences, end to end. */
+struct encoder_input {
+    const int *ids;        /* each inside the vocabulary */
+    const size_t *lengths; /* [n], each >= 1 */
+    size_t n;
+};
+
 struct encoded {
+    const size_t *lengths; /* those of the input */
+    size_t n;
     float *annotations;               /* [sum T, D], in the order of the ids */
     float *finals[CONFIG_MAX_LAYERS]; /* recurrent, for each layer: [n, states, its size, D in the
                                        * top one], state h first, [forward; backward] */
@@ -120,14 +131,14 @@ const char *encoder_embedding(const struct model_config *config);
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary,
                  const struct loader *loader);
 
-/* Encodes n sentences. ids: all tokens end to end, each inside the vocabulary; lengths [n], each
- * >= 1. out and all scratch are allocated in the arena. Thread-safe, because the encoder is
- * immutable. Call encoder_advance with the result of encoder_begin (NULL with ERROR_MEMORY) until
- * it returns true; then out is valid. lengths and the arena must stay until then. A part takes
+/* Encodes n sentences. out and all scratch are allocated in the arena. Thread-safe, because the
+ * encoder is immutable. Call encoder_advance with the result of encoder_begin (NULL with
+ * ERROR_MEMORY) until it returns true; then out is valid. The arena must stay until then, and the
+ * lengths as long as out. A part takes
  * `work` multiplications or somewhat more, for sentences of any length; an encoder that does not
  * divide its work (encoder_divides) does all of it in encoder_begin. */
 bool encoder_divides(const struct encoder *encoder);
-void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n,
+void *encoder_begin(const struct encoder *encoder, const struct encoder_input *input,
                     struct arena *arena, struct encoded *out, struct error *err);
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 
@@ -158,6 +169,7 @@ struct decoder_shape {
     size_t past;       /* G: what each step adds to the row's past; stored once; 0: nothing */
     size_t key, value; /* K, P: of one entry of the memory, all layers together */
     size_t layers;     /* equal parts of K and of P, of which each layer reads one */
+    size_t outputs; /* of the products that make an entry: K + P, or more if entries are halved */
     size_t input, top, readout; /* E, H, O: what the output layer reads of a step */
 };
 
@@ -180,23 +192,26 @@ struct decoder {
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary,
                  const struct loader *loader);
 
-/* Sets the first states [n, S] of n sentences just encoded. lengths: [n]. Scratch is in the arena.
- * Returns -1 with ERROR_MEMORY. */
-int decoder_start(const struct decoder *decoder, const struct encoded *encoded,
-                  const size_t *lengths, size_t n, struct arena *arena, float *states,
-                  struct error *err);
+/* Sets the first states [n, S] of n sentences just encoded. Scratch is in the arena. Returns -1
+ * with ERROR_MEMORY. */
+int decoder_start(const struct decoder *decoder, const struct encoded *encoded, struct arena *arena,
+                  float *states, struct error *err);
 
 /* Returns the entries of the memory of a sentence of T tokens: T, or 1 without attention. */
 static inline size_t decoder_slots(const struct decoder *decoder, size_t length) {
     return decoder->attends ? length : 1;
 }
 
-/* Computes the memory of sentences just encoded, end to end: `count` entries from `first` on, keys
- * [count, K] and values [count, P]. Scratch is in the arena, and released before returning. Returns
- * -1 with ERROR_MEMORY. */
-int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first,
-                     size_t count, struct arena *arena, float *keys, float *values,
-                     struct error *err);
+/* Entries of the memory of sentences just encoded, which lie end to end. */
+struct memory_part {
+    size_t first, count;
+    float *keys, *values; /* [count, K], [count, P] */
+};
+
+/* Computes these entries. Scratch is in the arena, and released before returning. Returns -1 with
+ * ERROR_MEMORY. */
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
+                     const struct memory_part *part, struct arena *arena, struct error *err);
 
 /* Makes one step of R rows. If the shape has no state, a row may continue rows before it, whose
  * additions are in its past. Scratch is in the arena, and released before returning. Returns -1
@@ -327,12 +342,10 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
 struct decoder_kind {
     int (*init)(struct decoder *decoder, const struct model_config *config,
                 const struct loader *loader);
-    int (*start)(const struct decoder *decoder, const struct encoded *encoded,
-                 const size_t *lengths, size_t n, struct arena *arena, float *states,
-                 struct error *err);
-    int (*remember)(const struct decoder *decoder, const struct encoded *encoded, size_t first,
-                    size_t count, struct arena *arena, float *keys, float *values,
-                    struct error *err);
+    int (*start)(const struct decoder *decoder, const struct encoded *encoded, struct arena *arena,
+                 float *states, struct error *err);
+    int (*remember)(const struct decoder *decoder, const struct encoded *encoded,
+                    const struct memory_part *part, struct arena *arena, struct error *err);
     int (*step)(const struct decoder *decoder, const struct row *rows, size_t count,
                 struct arena *arena, struct error *err);
 };

@@ -28,8 +28,10 @@ static void point(const struct output *o, const struct row *row, const float *qu
 /* Vinyals et al. 2015: q is s. */
 static void init_pointer(struct output *o, const struct model_config *config,
                          const struct loader *loader) {
-    block_linear(&o->key, "output", "key", config->decoder.hidden, config_annotation_size(config),
-                 false, loader);
+    block_linear(
+        &o->key, "output", "key",
+        (struct block_shape){config->decoder.hidden, config_annotation_size(config), false},
+        loader);
 }
 
 static void score_pointer(const struct output *o, const struct row *row, float *scores) {
@@ -45,8 +47,8 @@ static void init_generator(struct output *o, const struct model_config *config,
     size_t context = config_annotation_size(config), state = config->decoder.hidden,
            input = config->decoder.embedding;
     if (strcmp(config->output.gate, "readout") == 0) {
-        block_linear(&o->gate_readout, "output", "gate", 1, config_readout_size(config), true,
-                     loader);
+        block_linear(&o->gate_readout, "output", "gate",
+                     (struct block_shape){1, config_readout_size(config), true}, loader);
     } else {
         struct linear_names names = {.weight = "output.gate.weight",
                                      .columns = context + state + input};
@@ -59,7 +61,8 @@ static void init_generator(struct output *o, const struct model_config *config,
         weights_linear(loader->weights, &names, 1, input, &o->gate_input, loader->err);
     }
     if (strcmp(config->output.pointer, "readout") == 0)
-        block_linear(&o->key, "output", "key", config_readout_size(config), context, false, loader);
+        block_linear(&o->key, "output", "key",
+                     (struct block_shape){config_readout_size(config), context, false}, loader);
 }
 
 /* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen
@@ -388,7 +391,8 @@ int speller_init(struct speller *speller, const struct model_config *config,
         weights_get(loader->weights, "speller.embedding", size, embedding, loader->err);
     cell_init(&speller->cell, cell_kind_find("speller", "lstm", loader->err), "speller.",
               &(struct cell_shape){.in = embedding, .hidden = hidden}, loader);
-    block_linear(&speller->output, "speller", "output", size, hidden, true, loader);
+    block_linear(&speller->output, "speller", "output", (struct block_shape){size, hidden, true},
+                 loader);
     return weights_failed(loader->weights) ? -1 : 0;
 }
 

@@ -91,12 +91,27 @@ bool phrases_complete(const struct phrases *phrases, const struct phrases_progre
     return progress->met_tokens + tokens == phrases_tokens(phrases);
 }
 
+/* Returns whether phrase q may begin here: the last one waits for all others. */
+static bool may_begin(const struct phrases *phrases, const struct phrases_progress *progress,
+                      size_t q) {
+    const struct phrase *list = phrases->list;
+    size_t held = list[q].last ? held_phrase(phrases, progress) : phrases->count;
+    for (size_t p = 0; list[q].last && p < phrases->count; p++) {
+        bool is_held =
+            held < phrases->count && p + list[held].before >= held && p <= held + list[held].after;
+        if (p != q && !progress->met[p] && !is_held)
+            return false;
+    }
+    return true;
+}
+
 /* Returns the first phrase that may continue or begin with this token, or phrases->count. */
 static size_t find_advanced(const struct phrases *phrases, const struct phrases_progress *progress,
                             int token) {
     size_t q = 0;
     while (q < phrases->count &&
-           !(may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token))
+           !(may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token &&
+             (progress->at > 0 || may_begin(phrases, progress, q))))
         q++;
     return q;
 }
@@ -295,10 +310,9 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
     const struct phrases *phrases = &search->options.phrases;
     const struct phrase *list = phrases->list;
     struct phrases_progress fresh = {.met = progress->met, .spent = progress->spent};
-    bool between = progress->at == 0 || phrases_at_end(phrases, progress);
+    bool within = search->leaves[row] && search->leaves[row]->due.count > 0;
+    bool between = !within && (progress->at == 0 || phrases_at_end(phrases, progress));
     size_t held = held_phrase(phrases, progress), count = 0;
-    if (search->leaves[row] && search->leaves[row]->due.count > 0)
-        return 0;
     float ends = progress->at == 0 && search->leaves[row] ? ends_word(search, &rows[row])
                                                           : 0; /* a phrase ends with its word */
     for (size_t q = 0; q < phrases->count; q++) {
@@ -306,7 +320,7 @@ size_t phrases_next(const struct search *search, const struct distribution *rows
             held < phrases->count && q + list[held].before >= held && q <= held + list[held].after;
         if (progress->at > 0 && may_advance(phrases, progress, q))
             out[count++] = advancing(search, rows, row, progress, q, 0);
-        if (between && !said && may_advance(phrases, &fresh, q))
+        if (between && !said && may_advance(phrases, &fresh, q) && may_begin(phrases, progress, q))
             out[count++] = advancing(search, rows, row, &fresh, q, list[q].begins_word ? ends : 0);
     }
     return count;
@@ -320,5 +334,5 @@ bool phrases_refuse(const struct search *search, const struct phrases_progress *
     for (size_t i = 0; i < phrases->banned_count; i++)
         if (token == phrases->banned[i])
             return true;
-    return at_end && continues_word(phrases, token);
+    return at_end && (phrases->list[progress->open].last || continues_word(phrases, token));
 }

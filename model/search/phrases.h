@@ -54,9 +54,9 @@ size_t phrases_most(const struct search *search);
  * begins within a character. Returns their number. */
 size_t phrases_next(const struct search *search, const struct distribution *rows, size_t row,
                     const struct phrases_progress *progress, struct candidate *out);
-/* Returns true if the phrases forbid this token: it is </s> while one is missing, it is banned, or
- * it would continue the last word of a phrase. at_end: phrases_at_end, which the caller computes
- * once for all tokens of a row. */
+/* Returns true if the phrases forbid this token: it is </s> while one is missing, it is banned, it
+ * would continue the last word of a phrase, or follow the phrase that comes last. at_end:
+ * phrases_at_end, which the caller computes once for all tokens of a row. */
 bool phrases_refuse(const struct search *search, const struct phrases_progress *progress,
                     bool at_end, int token);
 

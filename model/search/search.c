@@ -52,6 +52,10 @@ void search_constrain(struct search_options *options, struct phrases phrases) {
     options->phrases = phrases;
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
     options->phrases.approximates = options->strategy == &search_exact;
+    /* The cost of a given end hardly depends on what comes before it: per token it would be less
+     * after more of anything. */
+    for (size_t q = 0; q < phrases.count; q++)
+        options->length_penalty = phrases.list[q].last ? 0 : options->length_penalty;
     options->strategy =
         options->strategy == &search_sample ? &search_sample_phrases : &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
@@ -67,10 +71,16 @@ int search_fail(struct search *search, struct error *err) {
 
 size_t search_row_floats(const struct search *search) {
     const struct search_setting *setting = &search->setting;
-    return setting->source_length + setting->stored.readout + setting->stored.top;
+    return setting->source_length + setting->stored.readout + setting->stored.scores +
+           setting->stored.top;
 }
 
-struct step_row *search_new_row(const struct search *search, bool state) {
+struct step_row *search_new_row(struct search *search, bool state) {
+    struct step_row *spare = search->spare_rows;
+    if (spare && !state) {
+        search->spare_rows = spare->next;
+        return spare;
+    }
     const struct search_setting *setting = &search->setting;
     const struct search_stored *stored = &setting->stored;
     size_t floats = search_row_floats(search) + (state ? stored->state : 0);
@@ -82,13 +92,41 @@ struct step_row *search_new_row(const struct search *search, bool state) {
     if (arena_failed(search->arena))
         return NULL;
     float *attention = (float *)(row + 1), *readout = attention + setting->source_length,
-          *top = readout + stored->readout;
+          *scores = readout + stored->readout, *top = scores + stored->scores;
     *row = (struct step_row){.attention = attention,
                              .readout = readout,
+                             .scores = stored->scores > 0 ? scores : NULL,
                              .alternatives = alternatives,
                              .top = top,
                              .state = state ? top + stored->top : NULL};
     return row;
+}
+
+/* Rows with a state are few, and not used again: a search that returns keeps one a level. */
+static void spare_row(struct search *search, struct step_row *row) {
+    if (row->state)
+        return;
+    row->next = search->spare_rows;
+    search->spare_rows = row;
+}
+
+void search_drop(struct search *search, struct search_node *last) {
+    while (last && --last->held == 0) {
+        struct search_node *parent = last->parent;
+        if (--last->row->held == 0)
+            spare_row(search, last->row);
+        last->parent = search->spare_nodes;
+        search->spare_nodes = last;
+        last = parent;
+    }
+}
+
+static struct search_node *new_node(struct search *search) {
+    struct search_node *spare = search->spare_nodes;
+    if (!spare)
+        return arena_alloc(search->arena, 1, sizeof *spare);
+    search->spare_nodes = spare->parent;
+    return spare;
 }
 
 static int new_rows(struct search *search) {
@@ -238,8 +276,9 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
                               .lane = leaf ? leaf->lane : 0};
 }
 
-struct candidate search_given(const struct search *search, const struct distribution *rows,
-                              size_t row, int token) {
+/* Returns the continuation by a given token, without bans and penalties. */
+static struct candidate given_candidate(const struct search *search,
+                                        const struct distribution *rows, size_t row, int token) {
     assert(rows[row].logits && !rows[row].ids);
     bool known = (size_t)token < rows[row].size; /* otherwise it gets the average probability */
     float log_prob =
@@ -339,7 +378,7 @@ int search_advance(struct search *search, const struct distribution *rows, struc
     }
     if (search->step >= search->options.prefix_length)
         return search->kind->advance(search, rows, err);
-    struct candidate next = search_given(search, rows, 0, search->options.prefix[search->step]);
+    struct candidate next = given_candidate(search, rows, 0, search->options.prefix[search->step]);
     return search_extend(search, rows, &next, 1, err);
 }
 
@@ -350,13 +389,14 @@ int search_extend(struct search *search, const struct distribution *rows,
     /* If bans leave no token, the paths end as they are. */
     bool stuck = count == 0 && search->ended_count == 0;
     for (size_t r = 0; stuck && r < search->rows; r++)
-        if (search->leaves[r] && rows[r].top_count > 0)
+        if (search->leaves[r] && rows[r].top_count > 0) {
+            search->leaves[r]->held++;
             search->ended[search->ended_count++] = search->leaves[r];
+        }
 
     for (size_t i = 0; i < count; i++) {
         const struct candidate *c = &chosen[i];
-        const struct search_node *leaf = search->leaves[c->row];
-        struct search_node *node = arena_alloc(search->arena, 1, sizeof *node);
+        struct search_node *leaf = search->leaves[c->row], *node = new_node(search);
         if (!node)
             return search_fail(search, err);
         *node = (struct search_node){
@@ -367,9 +407,13 @@ int search_extend(struct search *search, const struct distribution *rows,
             .total = c->total,
             .merit = c->merit,
             .row = search->shown[c->row],
+            .held = 1,
             .depth = search->step + 1,
             .lane = c->lane,
             .due = due_after(leaf ? leaf->due : (struct utf8_due){0}, byte_of(search, c->token))};
+        node->row->held++;
+        if (leaf)
+            leaf->held++;
         bool over = search_is_over(search, node);
         if (search_grow(search, node, over ? BRANCH_FINISHED : BRANCH_KEPT, 0) != 0)
             return search_fail(search, err);
@@ -382,6 +426,11 @@ int search_extend(struct search *search, const struct distribution *rows,
         }
     }
 
+    for (size_t r = 0; r < search->rows; r++) { /* what no path continues */
+        search_drop(search, search->leaves[r]);
+        if (search->shown[r]->held == 0)
+            spare_row(search, search->shown[r]);
+    }
     search->rows = live_count;
     search->step++;
     if (live_count > 0)
@@ -595,7 +644,7 @@ const struct search_kind search_greedy = {.name = "greedy", .advance = greedy_ad
 
 static int forced_advance(struct search *search, const struct distribution *rows,
                           struct error *err) {
-    struct candidate end = search_given(search, rows, 0, search->setting.ids.end);
+    struct candidate end = given_candidate(search, rows, 0, search->setting.ids.end);
     return search_extend(search, rows, &end, 1, err);
 }
 

@@ -39,6 +39,7 @@ struct phrase {
     size_t first, count; /* the source tokens that it translates; count 0: not known */
     size_t before, after;
     bool begins_word; /* it must not begin within a word */
+    bool last; /* it comes after all others, and only </s> follows it; one of a list at most */
     int stand_ins[2]; /* for a token that is in no vocabulary: the better of the two gives its
                          probability; -1: none */
 };
@@ -125,7 +126,8 @@ bool search_resumes(const struct search_options *options);
 
 /* Returns true if phrases can be required, that is, if the target is not given. */
 bool search_constrains(const struct search_options *options);
-/* Makes the options require these phrases; a beam replaces an exact search. */
+/* Makes the options require these phrases; a beam replaces an exact search. With a phrase that
+ * comes last, length_penalty is 0. */
 void search_constrain(struct search_options *options, struct phrases phrases);
 /* Returns the number of tokens of all phrases, each in the longest of its ways. */
 size_t phrases_tokens(const struct phrases *phrases);
@@ -144,6 +146,7 @@ struct alternatives {
 struct step_row {
     float *attention;                  /* [source_length] */
     float *readout;                    /* [stored.readout] of the decoder */
+    float *scores;                     /* [stored.scores] of the attention, before its softmax */
     struct alternatives *alternatives; /* NULL unless they are reported */
     /* only until the sentence leaves its batch: */
     float *added; /* what the step adds to the past of later ones, in the batch's memory; NULL at
@@ -151,6 +154,8 @@ struct step_row {
     float *top;   /* [stored.top] the top layer's output. It is the batch's to set if stored.top is
                      0 */
     float *state; /* [stored.state] that the step left; NULL unless the search returned */
+    size_t held;  /* the number of nodes that continue it; 0: it is live or spare */
+    struct step_row *next; /* of the spare rows, which keep what they point to */
 };
 
 /* Why a hypothesis is not longer: </s>; the length limit, or no token that may come; max_steps, or
@@ -211,8 +216,9 @@ struct search_ids {
 /* Floats of a step_row beside its attention. */
 struct search_stored {
     size_t readout;
-    size_t top;   /* for a search that copies the rows of a path that it leaves (exact) */
-    size_t state; /* while the search returns */
+    size_t scores; /* source_length if they are reported, or 0 */
+    size_t top;    /* for a search that copies the rows of a path that it leaves (exact) */
+    size_t state;  /* while the search returns */
 };
 
 /* Settings that come from the model and its batch, not from the caller. */
@@ -254,6 +260,10 @@ struct search {
     struct search_node **leaves; /* [rows] */
     struct search_node **ended;  /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
+    /* Rows and nodes of dropped paths are reused, so a beam needs memory only for its current
+     * paths, not for all that it has considered. */
+    struct step_row *spare_rows;
+    struct search_node *spare_nodes;
     bool exhausted;      /* exact: max_steps ended it; constrained: it replaces an exact search */
     int *path;           /* tokens of the current row's path; NULL: nothing depends on them */
     struct utf8_due due; /* bytes that must complete the current row's last character */

@@ -278,6 +278,9 @@ static int exact_advance(struct search *search, const struct distribution *rows,
         struct frame *first = exact->frames[0];
         first->leaf = search->leaves[0];
         first->row = search->shown[0];
+        first->row->held++; /* the beam may drop all that continues them */
+        if (first->leaf)
+            first->leaf->held++;
         search->returns = false;
         if (expand(search, rows) != 0)
             return search_fail(search, err);

@@ -24,16 +24,18 @@ struct search_kind {
 
 /* One decided token. Paths share their beginnings. */
 struct search_node {
-    const struct search_node *parent; /* NULL: this is the first token */
+    struct search_node *parent; /* NULL: this is the first token. Of a spare node: the next one */
     int token;
     float log_prob, entropy;
     double total; /* log-probability of the path up to here */
     double merit; /* the same with repetition_penalty and the phrases' bonus, by which paths are
                      compared */
-    const struct step_row *row; /* the row of the step that decided the token */
-    size_t depth;               /* tokens on the path, including this one */
-    size_t lane;                /* sample: the number of the sample */
-    size_t branch;              /* in the tree */
+    struct step_row *row; /* the row of the step that decided the token */
+    size_t held;  /* the number of nodes after it, and 1 if it is a live or an ended path's last; 0:
+                     it is spare, or the strategy's own */
+    size_t depth; /* tokens on the path, including this one */
+    size_t lane;  /* sample: the number of the sample */
+    size_t branch; /* in the tree */
     struct utf8_due due;
 };
 
@@ -66,9 +68,6 @@ void search_insert(struct candidate *chosen, size_t *count, size_t k, struct can
 /* Returns the continuation of a live row by a token that contributes this merit. */
 struct candidate search_candidate(const struct search *search, size_t row, int token,
                                   float log_prob, double merit);
-/* Returns the same for a given token, without bans and penalties. */
-struct candidate search_given(const struct search *search, const struct distribution *rows,
-                              size_t row, int token);
 
 /* Makes these continuations the next rows, of which there are at most SEARCH_MAX_ROWS; those that
  * are over become hypotheses. */
@@ -85,9 +84,11 @@ size_t search_beam_rows(const struct search_options *options);
 double search_divisor(const struct search *search, size_t length);
 /* Returns the score of a path that is over. */
 double search_score(const struct search *search, const struct search_node *last);
-/* Allocates a row, with room for a state if this is true; its attention, readout and top are
- * adjacent, search_row_floats together. Returns NULL if memory runs out. */
-struct step_row *search_new_row(const struct search *search, bool state);
+/* Returns a spare row or allocates one, with room for a state if this is true; its attention,
+ * readout and top are adjacent, search_row_floats together. Returns NULL if memory runs out. */
+struct step_row *search_new_row(struct search *search, bool state);
+/* Lets go of a path (NULL: an empty one) that is no longer live, or no longer among the ended. */
+void search_drop(struct search *search, struct search_node *last);
 size_t search_row_floats(const struct search *search);
 
 /* The tree of considered tokens; both do nothing without options.report.tree. The first `recorded`

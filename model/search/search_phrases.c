@@ -5,13 +5,17 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- a beam: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019) ----
  * Besides a row's best tokens, the tokens that continue or begin a phrase are considered. The
  * places are shared among banks; a bank has the continuations with equally many tokens of phrases.
  * First the best of each bank gets a place, then the second of each; if there are more banks than
  * places, those with the better merit get one. Once a hypothesis has ended, and so contains all
- * phrases, the best are chosen as in a beam. */
+ * phrases, the best are chosen as in a beam.
+ *
+ * A phrase that comes last may come too early, and those hypotheses end first. So the banks stay
+ * until the score of every continuation is below that of the best n_best that have ended. */
 
 /* A continuation that may be chosen. */
 struct option {
@@ -27,6 +31,7 @@ struct constrained {
     size_t count, first;    /* first: of the current row */
     size_t *sizes;          /* [total + 1] of the banks */
     double floor;           /* the least score of a continuation */
+    bool lasts;             /* a phrase comes last */
 };
 
 static size_t constrained_max_rows(const struct search_options *options) {
@@ -39,8 +44,9 @@ static size_t constrained_max_rows(const struct search_options *options) {
 /* Returns the places for continuations: once some have ended, the places of the beam that are left.
  */
 static size_t places(const struct search *search) {
+    const struct constrained *own = search->state;
     size_t beam = search->options.beam_size;
-    if (search->ended_count == 0)
+    if (search->ended_count == 0 || own->lasts)
         return constrained_max_rows(&search->options);
     return search->ended_count < beam ? beam - search->ended_count : 0;
 }
@@ -61,6 +67,8 @@ static int constrained_start(struct search *search) {
     own->phrases = arena_alloc(search->arena, phrases_most(search), sizeof *own->phrases);
     own->options = arena_alloc(search->arena, rows * (rows + 2 * count), sizeof *own->options);
     own->sizes = arena_alloc(search->arena, own->paths.total + 1, sizeof *own->sizes);
+    for (size_t q = 0; q < count; q++)
+        own->lasts = own->lasts || search->options.phrases.list[q].last;
     search->state = own;
     return arena_failed(search->arena) ? -1 : 0;
 }
@@ -153,6 +161,48 @@ static int by_merit(const void *a, const void *b) {
     return (left->token > right->token) - (left->token < right->token);
 }
 
+/* Drops all but the n_best of the hypotheses that have ended and of the continuations that end now,
+ * so that there is always room for more. Returns the count of continuations that stay. */
+static size_t keep_best_ends(struct search *search, struct candidate *chosen, size_t count) {
+    size_t n_best = search->options.n_best, most = constrained_max_rows(&search->options);
+    for (;;) {
+        size_t total = search->ended_count, worst = SIZE_MAX;
+        double least = INFINITY;
+        bool has_ended = false; /* the worst is one that has ended before */
+        for (size_t i = 0; i < search->ended_count; i++) {
+            double score = search_score(search, search->ended[i]);
+            if (score < least) {
+                least = score;
+                worst = i;
+                has_ended = true;
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (chosen[i].token != search->setting.ids.end)
+                continue;
+            double score = chosen[i].merit / search_divisor(search, search->step + 1);
+            total++;
+            if (score < least) {
+                least = score;
+                worst = i;
+                has_ended = false;
+            }
+        }
+        if (total <= n_best)
+            break;
+        if (has_ended) {
+            search_drop(search, search->ended[worst]);
+            search->ended[worst] = search->ended[--search->ended_count];
+        } else {
+            memmove(chosen + worst, chosen + worst + 1, (--count - worst) * sizeof *chosen);
+        }
+    }
+    /* at the length limit all of them end */
+    bool limit = search->step + 1 >= search->options.max_length;
+    size_t room = most - search->ended_count;
+    return limit && count > room ? room : count;
+}
+
 static int constrained_advance(struct search *search, const struct distribution *rows,
                                struct error *err) {
     struct constrained *own = search->state;
@@ -172,11 +222,12 @@ static int constrained_advance(struct search *search, const struct distribution 
     /* The places are shared among the banks; once some have ended there are no banks, and all
      * options have the same rank. */
     size_t k = places(search), count = 0;
+    bool sharing = search->ended_count == 0 || own->lasts;
     qsort(own->options, own->count, sizeof *own->options, by_merit);
     for (size_t bank = 0; bank <= own->paths.total; bank++)
         own->sizes[bank] = 0;
     for (size_t i = 0; i < own->count; i++)
-        own->options[i].rank = search->ended_count == 0 ? own->sizes[own->options[i].bank]++ : 0;
+        own->options[i].rank = sharing ? own->sizes[own->options[i].bank]++ : 0;
     for (size_t rank = 0; count < k && rank < own->count; rank++)
         for (size_t i = 0; count < k && i < own->count; i++)
             if (own->options[i].rank == rank)
@@ -185,9 +236,11 @@ static int constrained_advance(struct search *search, const struct distribution 
     /* If some continuations end, only the best of the others stay, as many as the beam has places
      * left. */
     size_t ends = 0, other_count = 0, taken = search->ended_count;
+    if (own->lasts)
+        count = keep_best_ends(search, chosen, count);
     for (size_t i = 0; i < count; i++)
         taken += chosen[i].token == search->setting.ids.end;
-    size_t left = taken == 0                          ? count
+    size_t left = taken == 0 || own->lasts            ? count
                   : search->options.beam_size > taken ? search->options.beam_size - taken
                                                       : 0;
     for (size_t i = 0; i < count; i++) {

@@ -33,6 +33,43 @@ size_t scan_nested(const struct scan *scan, size_t open) {
     return open;
 }
 
+size_t scan_affix(const struct scan *scan, size_t at) {
+    static const char units[] = " min sec hour hrs mol deg rad dpi ppi rem ";
+    enum {
+        MOST_BYTES = 8,
+        MOST_LETTERS = 2,
+        MOST_CAPITALS = 3,
+        MOST_CONSONANTS = 4,
+        OTHERS = 0x590
+    };
+    size_t end = at, next = at, letters = 0, capitals = 0, vowels = 0, small_after = 0;
+    bool digits = false;
+    for (int32_t c; end < scan->length; end = next) {
+        c = scan_character(scan, end, &next);
+        bool letter = character_is_letter(c) && c < OTHERS,
+             digit = c < 0x80 && ascii_digit((char)c);
+        if (!letter && !digit)
+            break;
+        digits = digits || digit;
+        letters += letter;
+        capitals += c < 0x80 && ascii_upper((char)c);
+        vowels += c >= 0x80 || ascii_among((char)c, "aeiouAEIOU");
+        small_after += letters == 2 && letter && c < 0x80 && !ascii_upper((char)c);
+        if (letters > MOST_CONSONANTS && next - at > MOST_BYTES)
+            return at; /* a word, however long */
+    }
+    char after = scan_peek(scan, end);
+    if (after == '_' || (ascii_among(after, "'") && ascii_letter(scan_peek(scan, end + 1))))
+        return at;
+    bool begins = capitals == 1 && letters == 2 && small_after > 0 && vowels > 0; /* "No", "On" */
+    bool affix = (digits && end - at <= MOST_BYTES) || (letters <= MOST_LETTERS && !begins) ||
+                 (letters == capitals && letters <= MOST_CAPITALS) ||
+                 (letters <= MOST_CONSONANTS && vowels == 0) ||
+                 scan_is_among(scan->text + at, end - at, units) ||
+                 opaque_match("[kKMGTP]iB", scan->text + at, end - at) == end - at;
+    return affix ? end : at;
+}
+
 bool scan_is_among(const char *text, size_t length, const char *words) {
     char word[MAX_NAME + 3] = " ";
     if (length == 0 || length > MAX_NAME)
@@ -71,7 +108,9 @@ static const char *part_end(const char *from) {
     if (*from == '&' || *from == '!')
         return part_end(from + 1);
     if (*from == '\\')
-        return from[1] == '<' ? strchr(from, '>') + 1 : from + 2;
+        return from[1] == '<'   ? strchr(from, '>') + 1
+               : from[1] == 'p' ? part_end(from + 2)
+                                : from + 2;
     if (*from == '[') {
         for (from++; *from != ']'; from++)
             from += *from == '\\';
@@ -148,17 +187,14 @@ static ptrdiff_t match_escape(const struct scan *scan, char class, size_t at) {
     case 'b':
         found = scan_ends_word(scan, at);
         break;
+    case 'j':
+        found = scan_affix(scan, at) > at;
+        break;
     case 'z':
         found = at == scan->length;
         break;
     case 'a':
         found = !scan_follows_digit(scan);
-        break;
-    case 'f':
-        found = !ascii_among(scan->former, ".,");
-        break;
-    case 'o':
-        found = !ascii_digit(scan->former);
         break;
     default:
         found = at < scan->length && is_of_class(class, scan->text[at]);
@@ -178,6 +214,8 @@ static ptrdiff_t match_part(const struct scan *scan, const char *from, const cha
     case '(':
         return match_choice(scan, from + 1, to - 1, at);
     case '\\':
+        if (from[1] == 'p')
+            return is_in_set(from + 2, scan->former) ? (ptrdiff_t)at : NONE;
         return from[1] == '<' ? match_words(scan, from + 2, at) : match_escape(scan, from[1], at);
     case '[':
         found = more && is_in_set(from, scan->text[at]);

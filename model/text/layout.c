@@ -361,8 +361,24 @@ static bool is_leader(const char *text, size_t begin, size_t at, size_t after, s
     return signs >= LEADER_SIGNS && next < end && ((apart && next > after) || number);
 }
 
-/* Returns the length of a bar, of ASCII or of a box, or of a bullet or a box to tick with spaces on
- * both sides. */
+/* True if an arrow leads from one text to the next: Settings > Privacy, black → white. Letters by
+ * themselves may be compared, and in a sentence an arrow may be the name of a key. */
+static bool is_path(const char *text, size_t begin, size_t at, size_t next, size_t end) {
+    size_t first = next + 1, before = at - 1; /* past the spaces */
+    bool capital = is_capital(character_at(text, first, end));
+    if (character_at(text, at, end) != '>')
+        return character_is_among(character_at(text, at, end),
+                                  L"\u203a\u2192\u21d2\u2794\u279c\u25b8\u25b6") &&
+               (capital || !ascii_among(text[end - 1], ".!?"));
+    return at > begin + 2 && next < end && capital &&
+           character_is_letter(
+               (character_next(text, end, &first), character_at(text, first, end))) &&
+           character_is_letter(character_previous(text, &before)) && before > begin &&
+           character_is_letter(character_previous(text, &before));
+}
+
+/* Returns the length of a bar, of ASCII or of a box, or of a bullet, a box to tick or an arrow with
+ * spaces on both sides. */
 static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
     size_t next = at;
     int32_t c = character_next(text, end, &next);
@@ -375,7 +391,8 @@ static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
                peek(text, next + 1, end) == ']' && peek(text, next + 2, end) == ' ';
     if (box && at > begin && text[at - 1] == ' ')
         return 3;
-    return apart && character_is_among(c, L"\u00b7\u2022\u2219\u2610\u2611\u2612") ? next - at : 0;
+    bool bullet = character_is_among(c, L"\u00b7\u2022\u2219\u2610\u2611\u2612");
+    return apart && (bullet || is_path(text, begin, at, next, end)) ? next - at : 0;
 }
 
 /* Returns the end of white space that separates columns, or `at`: a tab or form feed with spaces
@@ -401,6 +418,7 @@ static bool next_separator(const char *text, size_t *at, size_t end, struct span
             break;
         case '|':
         case '[':
+        case '>':
         case '\xc2':
         case '\xe2':
             after += bar_at(text, *at, i, end);
@@ -475,6 +493,30 @@ static void add_gap(struct layout_list *list, size_t begin, size_t end) {
     all[list->count++] = gap;
 }
 
+#define PAIRED_MARKS "*~_=^"
+
+/* True for marks such as ** that touch the word before them, which others have opened. */
+static bool closes_marks(const char *text, size_t begin, const struct opaque_run *run) {
+    return ascii_among(text[run->begin], PAIRED_MARKS) && run->begin > begin &&
+           !ascii_among(text[run->begin - 1], " \t");
+}
+
+/* Returns the length of the equal marks that begin the text and that it has nowhere else or, with
+ * as many of them in *last, at its end, too: ~~text~~ and *text, but not **a** or **b**. */
+static size_t outer_marks(const char *text, size_t begin, size_t end, size_t *last) {
+    char mark[2] = {peek(text, begin, end), '\0'};
+    if (!ascii_among(mark[0], PAIRED_MARKS))
+        return 0;
+    size_t first = skip(text, begin, end, mark), stop = end;
+    while (stop > first && text[stop - 1] == mark[0])
+        stop--;
+    *last = end - stop;
+    bool touches =
+        stop > first && !ascii_among(text[first], " \t") && !ascii_among(text[stop - 1], " \t");
+    bool fits = *last == first - begin || (*last == 0 && !ascii_among(mark[0], "_="));
+    return touches && fits && !memchr(text + first, mark[0], stop - first) ? first - begin : 0;
+}
+
 /* Returns where the opaque runs begin that end text[begin,end) with only white space between them,
  * from the first one of them that is a picture or another symbol, with the white space before it:
  * "See you. :-) https://example.com #party". Returns end if there is none. */
@@ -491,7 +533,7 @@ static size_t trailing_runs(const struct opaque_runs *held, const char *text, si
     }
     while (last > 0 && held->all[last - 1].begin >= begin) {
         const struct opaque_run *run = &held->all[--last];
-        if (skip_spaces(text, run->end, at) < at || run->written)
+        if (skip_spaces(text, run->end, at) < at || run->written || closes_marks(text, begin, run))
             break;
         at = run->begin;
         if (run->kind == OPAQUE_EMOJI || run->kind == OPAQUE_SYMBOL)
@@ -513,12 +555,12 @@ static void add_cell(struct layout_list *list, size_t begin, size_t end) {
         add_gap(list, begin, end);
         return;
     }
-    size_t label = layout_label(list->reading, begin, end);
-    add_gap(list, begin, label);
+    size_t label = layout_label(list->reading, begin, end), last = end;
     if (label < end)
-        add_gap(list,
-                trim_signs(text, label, trailing_runs(&list->reading->held, text, label, end)),
-                end);
+        last = trim_signs(text, label, trailing_runs(&list->reading->held, text, label, end));
+    size_t closing = 0, marks = outer_marks(text, label, last, &closing);
+    add_gap(list, begin, label + marks);
+    add_gap(list, marks > 0 ? last - closing : last, end);
 }
 
 static void add_line(struct layout_list *list, size_t begin, size_t end) {
@@ -537,8 +579,8 @@ static void add_line(struct layout_list *list, size_t begin, size_t end) {
     add_cell(list, cell, end);
 }
 
-int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps,
-                size_t *count, struct error *err) {
+int layout_find(const struct layout_reading *reading, struct arena *arena, struct spans *gaps,
+                struct error *err) {
     struct layout_list list = {.reading = reading, .arena = arena};
     struct opaque_run run = {0};
     bool runs = true;
@@ -567,7 +609,6 @@ int layout_find(const struct layout_reading *reading, struct arena *arena, struc
     }
     if (list.failed || !budget_step(arena->budget, 0))
         return error_memory(err);
-    *gaps = list.all;
-    *count = list.count;
+    *gaps = (struct spans){list.all, list.count};
     return 0;
 }

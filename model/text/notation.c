@@ -3,6 +3,9 @@
  * proportional to the bytes passed, because a notation of unbounded length is not read again from
  * within. */
 #include "model/text/notation.h"
+#include "model/base/task.h"
+#include <assert.h>
+#include <limits.h>
 #include <unicode/uchar.h>
 
 /* ---- finding runs ---- */
@@ -20,10 +23,37 @@ static bool is_other_script(const char *text, size_t at) {
     return c >= 0x80 && (!character_is_letter(c) || (c >= 0x0370 && (c < 0x1e00 || c > 0x1eff)));
 }
 
+/* The rows of a table, at most 64, and for each byte those that may begin with it, as bits: few of
+ * them may begin with a letter, and most characters of a text are letters. */
+struct table {
+    const struct notation *rows;
+    uint64_t begin[UCHAR_MAX + 1];
+};
+
+static struct table placeholders = {.rows = notation_placeholders},
+                    codes = {.rows = notation_codes};
+
+static void set_up_table(struct table *table, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c <= UCHAR_MAX; c++)
+            if (!table->rows[i].first || ascii_among((char)c, table->rows[i].first))
+                table->begin[c] |= (uint64_t)1 << i;
+}
+
+static void set_up(void) {
+    static_assert(NOTATION_PLACEHOLDER_ROWS <= 64 && NOTATION_CODE_ROWS <= 64, "bits of a row");
+    set_up_table(&placeholders, NOTATION_PLACEHOLDER_ROWS);
+    set_up_table(&codes, NOTATION_CODE_ROWS);
+}
+
+static void ensure_set_up(void) {
+    static struct task_once once = TASK_ONCE;
+    task_once(&once, set_up);
+}
+
+/* True if the place is one where a notation may begin whose first byte is there. */
 static bool may_begin(const struct notation *notation, const struct scan *scan) {
     char first = scan->text[scan->begin];
-    if (notation->first && !ascii_among(first, notation->first))
-        return false;
     switch (notation->place) {
     case WORD:
         return scan->word;
@@ -36,12 +66,25 @@ static bool may_begin(const struct notation *notation, const struct scan *scan) 
     }
 }
 
+/* Returns false for a tag in braces, which stands for no value that letters could follow:
+ * {% if a %} {{#if a}} {/if} {\i1}. */
+static bool stands_for_value(const struct scan *scan) {
+    enum { MOST_BRACES = 2 };
+    size_t open = scan->begin + ascii_among(scan->text[scan->begin], "$%#@"), name = open;
+    while (name < open + MOST_BRACES && scan_peek(scan, name) == '{')
+        name++;
+    return name == open || !ascii_among(scan_peek(scan, name), "%#/\\:!&<>*=^~");
+}
+
 /* Finds the run that begins at scan->begin by the rows of one table. */
-static bool find_in(const struct notation *rows, size_t count, const struct scan *scan,
-                    unsigned sets, struct opaque_run *found) {
-    for (size_t i = 0; i < count; i++) {
-        const struct notation *row = &rows[i];
-        if (!(row->sets & sets) || !may_begin(row, scan))
+static bool find_in(const struct table *table, const struct scan *scan, unsigned sets,
+                    struct opaque_run *found) {
+    uint64_t left = table->begin[(unsigned char)scan->text[scan->begin]];
+    for (; left > 0; left &= left - 1) {
+        const struct notation *row = &table->rows[__builtin_ctzll(left)];
+        if (!(row->sets & sets) ||
+            (scan->touching && !(row->place == TOUCHING && stands_for_value(scan))) ||
+            !may_begin(row, scan))
             continue;
         size_t end = row->end ? row->end(scan) : expression_end(scan, row->expression), next;
         if (end == scan->begin)
@@ -49,27 +92,56 @@ static bool find_in(const struct notation *rows, size_t count, const struct scan
         int32_t c = scan_character(scan, scan->begin, &next);
         bool symbol = row->kind == OPAQUE_EMOJI && c > 0x80 &&
                       (c < 0x2190 || !u_hasBinaryProperty(c, UCHAR_EMOJI));
+        end = row->place == TOUCHING && stands_for_value(scan) ? scan_affix(scan, end) : end;
         *found = (struct opaque_run){scan->begin, end, symbol ? OPAQUE_SYMBOL : row->kind, NULL};
         return true;
     }
     return false;
 }
 
+/* Finds a placeholder with letters before it that are no word: v{version}, S%02d. Two small letters
+ * may be a word whose space is missing. */
+static bool find_after_letters(const struct scan *scan, unsigned sets, struct opaque_run *found) {
+    struct scan after = *scan;
+    const char *text = scan->text + scan->begin;
+    after.begin = scan_affix(scan, scan->begin);
+    after.former = after.begin > scan->begin ? scan->text[after.begin - 1] : ' ';
+    after.word = after.chunk = after.line = false;
+    after.touching = true;
+    if (after.begin == scan->begin || !ascii_among(scan_peek(scan, after.begin), "{$%#@<") ||
+        opaque_match("[a-z]{2}\\z", text, after.begin - scan->begin) > 0 ||
+        !find_in(&placeholders, &after, sets, found))
+        return false;
+    found->begin = scan->begin;
+    return true;
+}
+
 static bool find_at(struct scan *scan, unsigned sets, struct opaque_run *found) {
     size_t before = scan->begin;
     scan->former = before > 0 ? scan->text[before - 1] : ' ';
-    scan->word = !ascii_word(scan->former) || is_other_script(scan->text, scan->begin);
+    scan->word = !ascii_word(scan->former) || is_other_script(scan->text, scan->begin) ||
+                 (scan->after && !ascii_word(scan->text[scan->begin]));
     scan->chunk = before == 0 || ascii_among(scan->former, "([{\"'<>=,;|") ||
                   character_is_space(character_previous(scan->text, &before));
-    return find_in(notation_placeholders, NOTATION_PLACEHOLDER_ROWS, scan, sets, found) ||
-           find_in(notation_codes, NOTATION_CODE_ROWS, scan, sets, found);
+    return (scan->word && ascii_letter(scan->text[scan->begin]) &&
+            find_after_letters(scan, sets, found)) ||
+           find_in(&placeholders, scan, sets, found) || find_in(&codes, scan, sets, found);
+}
+
+bool opaque_begins(unsigned sets, const char *text, size_t length, size_t at,
+                   struct opaque_run *found) {
+    struct scan scan = {.text = text,
+                        .length = length,
+                        .begin = at,
+                        .room = sets & NOTATION_MARKDOWN ? length : 0,
+                        .line = at == 0 || text[at - 1] == '\n'};
+    ensure_set_up();
+    return at < length && find_at(&scan, sets, found);
 }
 
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at) {
-    struct scan scan = {
-        .text = text, .length = length, .begin = at, .line = at == 0 || text[at - 1] == '\n'};
     struct opaque_run found;
-    return at < length && find_at(&scan, sets, &found) ? found.end : at;
+    return opaque_begins(sets, text, length, at, &found) ? found.end : at;
 }
 
 /* Returns the end of the part that begins there: white space, or at most MAX_NAME bytes up to white
@@ -93,7 +165,9 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
             !(c == '!' && before == ' ' && end + 1 < length && ascii_word(text[end + 1]));
         *plain = *plain && (letter || mark);
     }
-    *plain = *plain && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
+    bool compared = ascii_letter(before) && (end < begin + 2 || !ascii_word(text[end - 2])) &&
+                    end + 1 < length && text[end] == ' ' && ascii_among(text[end + 1], "<>=");
+    *plain = *plain && !compared && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
     return end > begin ? end : begin + 1;
 }
 
@@ -105,6 +179,7 @@ bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at,
 bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length,
                        size_t *at, struct opaque_run *found) {
     bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
+    ensure_set_up();
     for (size_t i = *at; layout && i > 0 && line && text[i - 1] != '\n'; i--)
         line = ascii_among(text[i - 1], " \t\r");
     for (size_t begin = *at, end; sets != NOTATION_NONE && begin < length && budget_step(budget, 1);
@@ -113,8 +188,12 @@ bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, s
         end = chunk_end(text, length, begin, &plain);
         line = line || text[begin] == '\n';
         plain = layout ? plain && !line && !white : plain || white;
-        for (struct scan scan = {.text = text, .length = length, .begin = begin, .line = line};
-             !plain && scan.begin < end; scan.begin++, scan.line = false)
+        for (struct scan scan = {.text = text,
+                                .length = length,
+                                .begin = begin,
+                                .line = line,
+                                .after = begin == *at};
+             !plain && scan.begin < end; scan.begin++, scan.line = scan.after = false)
             if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, sets, found)) {
                 *at = found->end;
                 return true;

@@ -32,11 +32,14 @@ struct scan {
     bool word, chunk; /* the character before is not part of a word; it is white space or opens
                          something */
     bool line;        /* only white space precedes it in its line */
+    bool touching;    /* letters precede that would be part of it: only TOUCHING notations count */
+    bool after;       /* a run ends there, and with it a word, for a sign that follows: $a$b */
 };
 
 /* A notation may begin anywhere, only where scan.word or scan.chunk is true, or only where a line
- * begins (scan.line). */
-enum place { ANYWHERE, WORD, CHUNK, LINE };
+ * begins (scan.line). TOUCHING: anywhere, and letters that touch it and are no word belong to it:
+ * {n}px, v%s. */
+enum place { ANYWHERE, WORD, CHUNK, LINE, TOUCHING };
 
 /* To add a notation, write a row, and a line in spans.h. If several notations find a run at the
  * same place, the first row counts, and those of placeholders before those of codes. A row with an
@@ -52,7 +55,7 @@ struct notation {
     const char *expression;       /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 14, NOTATION_CODE_ROWS = 46 };
+enum { NOTATION_PLACEHOLDER_ROWS = 30, NOTATION_CODE_ROWS = 47 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
     notation_codes[NOTATION_CODE_ROWS];
 
@@ -73,7 +76,9 @@ extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
  *   &x !x       x follows, or does not
  *   ~           the end, before marks that end a sentence
  *   \b \z       no word goes on here; the text ends here
- *   \a \f \o    before the run there is no number; no full stop or comma; no digit */
+ *   \j          letters go on here that are no word (scan_affix)
+ *   \a          before the run there is no number
+ *   \p[]        the byte before the run, or a space at the beginning, is in this set */
 
 /* Returns the end of the expression's match that begins at scan->begin, or scan->begin. */
 size_t expression_end(const struct scan *scan, const char *expression);
@@ -88,6 +93,9 @@ size_t scan_trim(const struct scan *scan, size_t first, size_t end);
 bool scan_follows_digit(const struct scan *scan);
 /* Returns the end of a name of letters, digits and underscores, in any alphabet, or `at`. */
 size_t scan_name(const struct scan *scan, size_t at);
+/* Returns the end of the letters and digits there, up to the next sign, if they are a unit or an
+ * ending and no word: px, kg, s, MB, th, x1080; or `at`. */
+size_t scan_affix(const struct scan *scan, size_t at);
 /* words: with a space before and after each. */
 bool scan_is_among(const char *text, size_t length, const char *words);
 /* True if the name ends with the suffix of a file or a host: README.md, example.org. */
@@ -124,13 +132,17 @@ static inline bool scan_has(const struct scan *scan, size_t at, const char *stri
            memcmp(scan->text + at, string, length) == 0;
 }
 
-static inline bool scan_ends_word(const struct scan *scan, size_t at) {
-    return !ascii_word(scan_peek(scan, at));
-}
-
 static inline int32_t scan_character(const struct scan *scan, size_t at, size_t *next) {
     *next = at;
     return at < scan->length ? character_next(scan->text, scan->length, next) : -1;
+}
+
+/* True if no letter or digit follows; one beyond ASCII may be a typographic quotation mark. */
+static inline bool scan_ends_word(const struct scan *scan, size_t at) {
+    if (!ascii_word(scan_peek(scan, at)))
+        return true;
+    int32_t c = scan_character(scan, at, &at);
+    return character_is_mark(c) || character_is_space(c);
 }
 
 #endif

@@ -102,13 +102,13 @@ static struct span hull(struct span a, struct span b) {
 }
 
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount,
-                  struct arena *arena, char **written, struct span *part, struct error *err) {
+                  struct arena *arena, struct written_amount *written, struct error *err) {
     struct symbol symbol = {0};
-    *written = NULL;
-    *part = amount->digits;
+    struct span *part = &written->part;
+    *written = (struct written_amount){NULL, amount->digits};
     if (amount->label) {
-        *written = arena_copy(arena, text + part->begin, part->end - part->begin);
-        return *written ? 0 : error_memory(err);
+        written->text = arena_copy(arena, text + part->begin, part->end - part->begin);
+        return written->text ? 0 : error_memory(err);
     }
     if (amount->weak)
         return 0;
@@ -156,24 +156,23 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     if (has_symbol && !symbol.place.before)
         out = stpcpy(stpcpy(out, symbol.place.space), symbol.text);
     *out = '\0';
-    *written = made;
+    written->text = made;
     return 0;
 }
 
 int numbers_write_runs(const struct number_words *source, const struct number_words *target,
-                       const char *text, size_t length, struct opaque_runs *runs,
-                       struct arena *arena, struct error *err) {
+                       struct bytes text, struct opaque_runs *runs, struct arena *arena,
+                       struct error *err) {
     struct amounts amounts;
     size_t passed = 0; /* amounts that end before the run, and so before all later ones */
     bool read = false;
     for (size_t i = 0; source && target && i < runs->count; i++) {
         struct opaque_run *run = &runs->all[i];
-        char *written;
-        struct span part;
+        struct written_amount written;
         bool code = run->kind == OPAQUE_CODE; /* 1.000.000 € may look like a code */
         if ((run->kind != OPAQUE_NUMBER && !code) || run->written)
             continue;
-        if (!read && numbers_read(source, text, length, NULL, 0, arena, &amounts, err) != 0)
+        if (!read && numbers_read(source, text, NULL, arena, &amounts, err) != 0)
             return -1;
         read = true;
         const struct amount *amount = NULL; /* the amount that contains the run */
@@ -185,13 +184,14 @@ int numbers_write_runs(const struct number_words *source, const struct number_wo
                 amount = &amounts.all[k];
         if (!amount || (code && (amount->sign == 0 || amount->symbol.end == 0)))
             continue;
-        if (numbers_write(target, text, amount, arena, &written, &part, err) != 0)
+        if (numbers_write(target, text.start, amount, arena, &written, err) != 0)
             return -1;
+        struct span part = written.part;
         bool free = (i == 0 || runs->all[i - 1].end <= part.begin) &&
                     (i + 1 == runs->count || part.end <= runs->all[i + 1].begin);
-        if (!written || !free || part.begin > run->begin || part.end < run->end)
+        if (!written.text || !free || part.begin > run->begin || part.end < run->end)
             continue;
-        *run = (struct opaque_run){part.begin, part.end, OPAQUE_NUMBER, written};
+        *run = (struct opaque_run){part.begin, part.end, OPAQUE_NUMBER, written.text};
     }
     return 0;
 }
@@ -215,7 +215,7 @@ int numbers_hold_labels(const struct number_words *words, const char *text, size
     struct amounts amounts;
     if (!any)
         return 0;
-    if (numbers_read(words, text, length, NULL, 0, arena, &amounts, err) != 0)
+    if (numbers_read(words, (struct bytes){text, length}, NULL, arena, &amounts, err) != 0)
         return -1;
     struct opaque_run *more = arena_alloc(arena, amounts.count, sizeof *more);
     size_t count = 0;

@@ -1,28 +1,14 @@
-/* This file hides what counts as an amount. A text is split into numbers, words, signs and marks,
- * and the pieces around each number and number word that belong to it are found. */
-#include "model/text/numbers.h"
+/* This file hides what counts as an amount: the pieces of a text around each number and number word
+ * that belong to it. */
 #include "model/base/utf8.h"
+#include "model/text/numbers_parts.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/uchar.h>
 
-enum {
-    MOST_PARTS = 16,  /* groups of digits of one number; more groups are several numbers */
-    MOST_DIGITS = 18, /* significant digits of a mantissa */
-    LOOK_AHEAD = 4,   /* pieces after a number among which its currency is looked for */
-};
+enum { LOOK_AHEAD = 4 }; /* pieces after a number among which its currency is looked for */
 
 /* ---- values ---- */
-
-static struct number_value value_of(uint64_t mantissa, int exponent) {
-    if (mantissa == 0)
-        return (struct number_value){0, 0};
-    while (mantissa % 10 == 0) {
-        mantissa /= 10;
-        exponent++;
-    }
-    return (struct number_value){mantissa, exponent};
-}
 
 static struct number_value times_ten(struct number_value value, int tens) {
     if (value.mantissa > 0 && value.exponent != NUMBER_LONG)
@@ -37,325 +23,6 @@ int numbers_integer(struct number_value value) {
     for (int i = 0; number >= 0 && i < value.exponent; i++)
         number *= 10;
     return number > 9999 ? -1 : (int)number;
-}
-
-/* ---- the text in pieces: numbers, words, signs and marks, with nothing but white space between
- * them ---- */
-
-enum kind { PIECE_NUMBER, PIECE_WORD, PIECE_SIGN, PIECE_MARK };
-
-struct piece {
-    enum kind kind;
-    size_t begin, end;
-    bool spaced;       /* white space or the beginning of the text precedes it */
-    int32_t character; /* code point of a mark or a sign; U+FFFC for a skipped part */
-    number_sign sign;  /* families of a sign, one bit each */
-    bool taken;        /* the sign belongs to a number already */
-    const struct number_word
-        *word; /* the meaning of the word or the phrase that begins here, or NULL */
-    struct number_value value, other;
-    bool grouped, foreign, date, pointed;
-    size_t cut;                   /* where the second part of a number of two begins, or 0 */
-    struct number_value parts[2]; /* the values of these two parts */
-};
-
-struct reader {
-    const struct number_words *words;
-    const char *text;
-    size_t length;
-    struct arena *arena;
-    struct piece *pieces;
-    size_t count, room;
-    struct amount *amounts;
-    size_t amount_count, amount_room;
-};
-
-static struct piece *add_piece(struct reader *reader, enum kind kind, size_t begin, size_t end) {
-    struct piece *longer =
-        arena_grow(reader->arena, reader->pieces, reader->count, &reader->room, 1, sizeof *longer);
-    if (longer == NULL)
-        return NULL;
-    reader->pieces = longer;
-    bool spaced = reader->count == 0 || longer[reader->count - 1].end < begin;
-    longer[reader->count] =
-        (struct piece){.kind = kind, .begin = begin, .end = end, .spaced = spaced};
-    return &longer[reader->count++];
-}
-
-/* Returns the character at this place, or 0 at the end. */
-static int32_t look(const struct reader *reader, size_t at) {
-    return at < reader->length ? character_next(reader->text, reader->length, &at) : 0;
-}
-
-static bool is_group_space(int32_t character) {
-    return character == 0xa0 || character == 0x202f || character == 0x2009;
-}
-
-/* Returns the end of the digits from here on, and sets *count to their number. */
-static size_t skip_digits(const struct reader *reader, size_t at, size_t *count) {
-    *count = 0;
-    for (size_t next = at; next < reader->length; at = next, ++*count)
-        if (character_digit(character_next(reader->text, reader->length, &next)) < 0)
-            break;
-    return at;
-}
-
-/* The parts of a possible number, and the separators between them: separators[i] stands before part
- * i + 1. */
-struct parts {
-    struct span all[MOST_PARTS];
-    size_t digits[MOST_PARTS];
-    int32_t separators[MOST_PARTS];
-    size_t count;
-};
-
-/* True if the parts before `end` are groups: 1,234,567. */
-static bool are_groups(const struct parts *parts, size_t end) {
-    bool good = parts->digits[0] <= 3;
-    for (size_t i = 1; i < end; i++)
-        good = good && parts->digits[i] == 3 && parts->separators[i - 1] == parts->separators[0];
-    return good;
-}
-
-static void find_parts(const struct reader *reader, size_t at, struct parts *parts) {
-    for (parts->count = 0;;) {
-        size_t end = skip_digits(reader, at, &parts->digits[parts->count]), next = end, digits;
-        parts->all[parts->count++] = (struct span){at, end};
-        if (parts->count == MOST_PARTS || end == reader->length)
-            return;
-        int32_t separator = character_next(reader->text, reader->length, &next);
-        skip_digits(reader, next, &digits);
-        if (digits == 0)
-            return;
-        bool space = is_group_space(separator) || separator == ' ';
-        bool apostrophe = separator == '\'' || separator == 0x2019;
-        bool stop =
-            separator == '.' || separator == ',' || separator == 0x66b || separator == 0x66c;
-        if (!stop && !((space || apostrophe) && digits == 3 && are_groups(parts, parts->count) &&
-                       (parts->count == 1 || parts->separators[0] == separator)))
-            return;
-        parts->separators[parts->count - 1] = separator;
-        at = next;
-    }
-}
-
-/* Returns the value of parts [first, end), of which those from `decimals` on follow the decimal
- * sign. */
-static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts,
-                                          size_t first, size_t end, size_t decimals) {
-    uint64_t mantissa = 0, hash = 14695981039346656037U;
-    size_t significant = 0;
-    int exponent = 0;
-    for (size_t i = first; i < end; i++)
-        for (size_t at = parts->all[i].begin; at < parts->all[i].end;) {
-            uint64_t digit =
-                (uint64_t)character_digit(character_next(reader->text, reader->length, &at));
-            significant += significant > 0 || digit > 0;
-            mantissa = significant <= MOST_DIGITS ? mantissa * 10 + digit : mantissa;
-            exponent -= i >= decimals && exponent > NUMBER_LONG + 1;
-            hash = (hash ^ (i >= decimals ? digit + 16 : digit)) * 1099511628211U;
-        }
-    return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG}
-                                     : value_of(mantissa, exponent);
-}
-
-/* The ways to read a number of several parts. A date may be a decimal fraction, too: am 25.8. and
- * Abbildung 1.1. */
-enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
-
-static enum reading read_parts(const struct reader *reader, const struct parts *parts,
-                               bool *either) {
-    size_t count = parts->count;
-    int32_t first = parts->separators[0], last = parts->separators[count - 2];
-    const struct number_words *words = reader->words;
-    *either = false;
-    if (first != last) /* 1,234.5: the last separator is the decimal sign, in every language */
-        return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b)
-                   ? READ_DECIMAL
-                   : READ_APART;
-    bool groups = are_groups(parts, count);
-    if (is_group_space(first) || first == ' ' || first == '\'' || first == 0x2019 || first == 0x66c)
-        return groups ? READ_GROUPS : READ_APART;
-    if (count > 2) /* 1.234.567 or 12.5.2010 */
-        return groups ? READ_GROUPS : READ_APART;
-    bool zero = look(reader, parts->all[0].begin) == '0';
-    if (first == words->decimal_character)
-        return READ_DECIMAL;
-    if (first == words->group_character)
-        return groups && !zero                                          ? READ_GROUPS
-               : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_DATE
-                                                                        : READ_DECIMAL;
-    *either = groups && !zero; /* 1.250 in French, whose decimal sign is a comma and whose groups
-                                  have spaces between them */
-    return READ_DECIMAL;
-}
-
-/* Adds the number, or the numbers of a date or version, that begin at text[at]. Returns their end,
- * or 0 if memory runs out. */
-static size_t add_number(struct reader *reader, size_t at) {
-    const struct number_words *words = reader->words;
-    struct parts parts;
-    bool either = false;
-    find_parts(reader, at, &parts);
-    size_t end = parts.all[parts.count - 1].end;
-    enum reading reading = parts.count > 1 ? read_parts(reader, &parts, &either) : READ_GROUPS;
-    struct piece *piece;
-    for (size_t i = 0; reading == READ_APART && i < parts.count; i++) {
-        if ((piece = add_piece(reader, PIECE_NUMBER, parts.all[i].begin, parts.all[i].end)) == NULL)
-            return 0;
-        piece->value = value_of_parts(reader, &parts, i, i + 1, i + 1);
-        if (i + 1 == parts.count)
-            return end;
-        if ((piece = add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin)) ==
-            NULL)
-            return 0;
-        piece->character = parts.separators[i];
-    }
-
-    if ((piece = add_piece(reader, PIECE_NUMBER, at, end)) == NULL)
-        return 0;
-    size_t decimals = reading == READ_GROUPS ? parts.count : parts.count - 1;
-    piece->date = reading == READ_DATE;
-    piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
-    piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count)
-                          : (struct number_value){0};
-    piece->grouped = decimals > 1;
-    if (parts.count > 1 &&
-        !piece->date) { /* separators that are not the language's own are understood all the same */
-        int32_t last = parts.separators[parts.count - 2], first = parts.separators[0];
-        bool own =
-            first == words->group_character ||
-            (is_group_space(words->group_character) && (is_group_space(first) || first == ' ')) ||
-            ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
-        piece->foreign = (reading == READ_DECIMAL && last != words->decimal_character) ||
-                         (piece->grouped && !own);
-    }
-    piece->pointed = parts.count == 2 && parts.separators[0] == '.' &&
-                     ascii_digit(reader->text[at]) && ascii_digit(reader->text[end - 1]);
-    if (parts.count == 2) {
-        piece->cut = parts.all[1].begin;
-        piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
-        piece->parts[1] = value_of_parts(reader, &parts, 1, 2, 2);
-    }
-    return end;
-}
-
-static bool is_letter(int32_t character) {
-    return character > 0 && (u_isalpha(character) || character == 0xad ||
-                             (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
-}
-
-static int cut_pieces(struct reader *reader, const struct span *skip, size_t skip_count) {
-    size_t skipped = 0;
-    for (size_t at = 0, next; at < reader->length; at = next) {
-        while (skipped < skip_count && skip[skipped].end <= at)
-            skipped++;
-        bool skips = skipped < skip_count && skip[skipped].begin <= at;
-        next = at;
-        int32_t character = character_next(reader->text, reader->length, &next);
-        struct piece *piece = NULL;
-        number_sign sign = character >= 0x80 || character == '$' || character == '%'
-                               ? number_words_sign_of(character)
-                               : 0;
-        if (skips) {
-            next = skip[skipped].end > next ? skip[skipped].end : next;
-            piece = add_piece(reader, PIECE_MARK, at, next);
-        } else if (character_is_space(character)) {
-            continue;
-        } else if (character_digit(character) >= 0) {
-            next = add_number(reader, at);
-            if (next == 0)
-                return -1;
-            continue;
-        } else if (is_letter(character)) { /* a word ends at a character that is not a letter; p.m.
-                                              and U.S. are one word */
-            next = at;
-            for (size_t letters = 0, after = at; after < reader->length; next = after) {
-                int32_t c = character_next(reader->text, reader->length, &after);
-                bool stop = c == '.' && letters == 1 && is_letter(look(reader, after));
-                if (!stop && !is_letter(c))
-                    break;
-                letters = stop ? 0 : letters + 1;
-            }
-            piece = add_piece(reader, PIECE_WORD, at, next);
-        } else {
-            piece = add_piece(reader, sign ? PIECE_SIGN : PIECE_MARK, at, next);
-        }
-        if (piece == NULL)
-            return -1;
-        if (piece->kind == PIECE_MARK || piece->kind == PIECE_SIGN)
-            piece->character = skips ? 0xfffc : character;
-        piece->sign = piece->kind == PIECE_SIGN ? sign : 0;
-    }
-    return 0;
-}
-
-static bool is_mark(const struct reader *reader, size_t at, int32_t character) {
-    return at < reader->count && reader->pieces[at].kind == PIECE_MARK &&
-           reader->pieces[at].character == character;
-}
-
-static bool is_dash(const struct reader *reader, size_t at) {
-    return is_mark(reader, at, '-') || is_mark(reader, at, 0x2013) || is_mark(reader, at, 0x2212) ||
-           is_mark(reader, at, 0x2011) || is_mark(reader, at, 0x2014);
-}
-
-static bool is_apostrophe(const struct reader *reader, size_t at) {
-    return is_mark(reader, at, '\'') || is_mark(reader, at, 0x2019);
-}
-
-static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
-    return at < reader->count && reader->pieces[at].kind == kind;
-}
-
-/* Turns the longest phrase of the table that begins at each word into one piece with its meaning. A
- * hyphen or an apostrophe without white space may stand between two words of a phrase. */
-static void find_phrases(struct reader *reader) {
-    size_t kept = 0;
-    for (size_t at = 0; at < reader->count; at++) {
-        struct piece piece = reader->pieces[at];
-        size_t last = at;
-        if (piece.kind == PIECE_WORD) {
-            char key[NUMBER_WORDS_KEY];
-            size_t used = 0;
-            for (size_t word = at, i = 0; i < NUMBER_WORDS_PHRASE && word < reader->count; i++) {
-                const struct piece *part = &reader->pieces[word];
-                used = number_words_key(key, used, reader->text + part->begin,
-                                        part->end - part->begin);
-                if (used == 0)
-                    break;
-                const struct number_word *found = number_words_find(reader->words, key, used);
-                last = found ? word : last;
-                piece.word = found ? found : piece.word;
-                size_t next = word + 1;
-                bool joint = (is_mark(reader, next, '-') || is_mark(reader, next, 0x2011) ||
-                              is_apostrophe(reader, next)) &&
-                             !reader->pieces[next].spaced;
-                next += joint;
-                word = is_kind(reader, next, PIECE_WORD) && !(joint && reader->pieces[next].spaced)
-                           ? next
-                           : reader->count;
-            }
-            piece.end = reader->pieces[last].end;
-        }
-        at = last;
-        reader->pieces[kept++] = piece;
-    }
-    reader->count = kept;
-}
-
-static bool is_attached(const struct reader *reader, size_t at) {
-    return at > 0 && at < reader->count && reader->pieces[at].begin == reader->pieces[at - 1].end;
-}
-
-/* True if the mark at this place touches the pieces before and after it. */
-static bool is_joint(const struct reader *reader, size_t at) {
-    return is_attached(reader, at) && is_attached(reader, at + 1);
-}
-
-static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
-    return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word &&
-           (reader->pieces[at].word->roles & roles);
 }
 
 /* ---- signs ---- */
@@ -576,7 +243,8 @@ static struct span word_before(const char *text, size_t at) {
     struct span word = {at, at};
     for (size_t before = at; before > 0 && character_is_space(character_previous(text, &before));)
         word.begin = word.end = before;
-    for (size_t before = word.begin; before > 0 && is_letter(character_previous(text, &before));)
+    for (size_t before = word.begin;
+         before > 0 && number_pieces_is_letter(character_previous(text, &before));)
         word.begin = before;
     return word;
 }
@@ -616,7 +284,7 @@ static bool is_named(const struct number_words *words, const char *text, size_t 
     while (before > 0 && character_is_space(mark))
         mark = character_previous(text, &before);
     return u_isupper(character_next(text, length, &at)) && ascii_upper(text[begin]) &&
-           (is_letter(mark) || character_digit(mark) >= 0 || mark == ',') &&
+           (number_pieces_is_letter(mark) || character_digit(mark) >= 0 || mark == ',') &&
            ends_text(text, length, end);
 }
 
@@ -632,10 +300,11 @@ bool numbers_may_stand(const struct number_words *words, const char *text, size_
             !inside && character < 0x80 && character > 0 && strchr("IVXLivxl", (char)character);
         int value;
         size_t end = begins ? at + read_numeral(text + at, length - at, &value) : at, after = end;
-        if (end > at && (end == length || !is_letter(character_next(text, length, &after))) &&
+        if (end > at &&
+            (end == length || !number_pieces_is_letter(character_next(text, length, &after))) &&
             is_named(words, text, length, at, end))
             return true;
-        inside = is_letter(character);
+        inside = number_pieces_is_letter(character);
     }
     return false;
 }
@@ -904,7 +573,7 @@ static bool is_number_word(const struct reader *reader, size_t at) {
 static struct amount *add_words(struct reader *reader, size_t first, size_t last, uint64_t value) {
     struct amount amount = {.span = {reader->pieces[first].begin, reader->pieces[last].end},
                             .digits = {reader->pieces[first].begin, reader->pieces[last].end},
-                            .value = value_of(value, 0),
+                            .value = number_pieces_value(value, 0),
                             .weak = true};
     amount.half = first > 0 && has_role(reader, first - 1, NUMBER_HALF);
     amount.perhaps_negative = first > 0 && has_role(reader, first - 1, NUMBER_MINUS);
@@ -962,13 +631,12 @@ static size_t read_word(struct reader *reader, size_t first) {
     return last + 1;
 }
 
-int numbers_read(const struct number_words *words, const char *text, size_t length,
-                 const struct span *skip, size_t skip_count, struct arena *arena,
-                 struct amounts *out, struct error *err) {
-    struct reader reader = {.words = words, .text = text, .length = length, .arena = arena};
-    if (cut_pieces(&reader, skip, skip_count) != 0)
+int numbers_read(const struct number_words *words, struct bytes bytes, const struct spans *skip,
+                 struct arena *arena, struct amounts *out, struct error *err) {
+    const char *text = bytes.start;
+    struct reader reader = {.words = words, .text = text, .length = bytes.length, .arena = arena};
+    if (number_pieces_cut(&reader, skip ? skip->all : NULL, skip ? skip->count : 0) != 0)
         return error_memory(err);
-    find_phrases(&reader);
     for (size_t at = 0; at < reader.count;) {
         size_t next = at + 1;
         if (reader.pieces[at].kind == PIECE_NUMBER)
@@ -989,11 +657,11 @@ int numbers_read(const struct number_words *words, const char *text, size_t leng
             continue;
         struct span between = segmenter_trim(text + a->span.end, b->span.begin - a->span.end);
         const char *link = text + a->span.end + between.begin;
-        size_t bytes = between.end - between.begin;
+        size_t linked = between.end - between.begin;
         char key[NUMBER_WORDS_KEY];
-        size_t used = bytes > 0 && bytes < 16 ? number_words_key(key, 0, link, bytes) : 0;
+        size_t used = linked > 0 && linked < 16 ? number_words_key(key, 0, link, linked) : 0;
         const struct number_word *word = used > 0 ? number_words_find(words, key, used) : NULL;
-        if (bytes > 3 && !(word && (word->roles & NUMBER_LINK)))
+        if (linked > 3 && !(word && (word->roles & NUMBER_LINK)))
             continue;
         if (a->tens == 0 && b->tens > 0 && a->other.mantissa == 0)
             a->other = times_ten(a->value, b->tens);

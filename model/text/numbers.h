@@ -141,11 +141,10 @@ struct amounts {
     size_t count;
 };
 
-/* skip [skip_count]: parts of the text to leave out, in order. text: valid UTF-8. Takes time
- * proportional to the length. Returns -1 with ERROR_MEMORY. */
-int numbers_read(const struct number_words *words, const char *text, size_t length,
-                 const struct span *skip, size_t skip_count, struct arena *arena,
-                 struct amounts *out, struct error *err);
+/* skip: parts of the text to leave out; NULL: none. text: valid UTF-8. Takes time proportional to
+ * the length. Returns -1 with ERROR_MEMORY. */
+int numbers_read(const struct number_words *words, struct bytes text, const struct spans *skip,
+                 struct arena *arena, struct amounts *out, struct error *err);
 
 /* The amounts of each side that have no equal on the other side, at most NUMBERS_SHOWN each; the
  * sides agree if both are empty. */
@@ -165,18 +164,22 @@ int numbers_compare(const struct amounts *source, const struct amounts *target, 
  * compare. */
 bool numbers_may_stand(const struct number_words *words, const char *text, size_t length);
 
-/* Writes the amount as this language does, NUL-terminated, to replace *part of the text. *written
- * is NULL if the model translates the amount better itself (words, codes) or this language's form
- * is unknown. Returns -1 with ERROR_MEMORY. */
-int numbers_write(const struct number_words *words, const char *text, const struct amount *amount,
-                  struct arena *arena, char **written, struct span *part, struct error *err);
+struct written_amount {
+    char *text;       /* NUL-terminated */
+    struct span part; /* the part of the text that it replaces */
+};
 
-/* Gives each run of text[length] that is an amount without a written form its form in the target
+/* Writes the amount as this language does. out->text is NULL if the model translates the amount
+ * better itself (words, codes) or this language's form is unknown. Returns -1 with ERROR_MEMORY. */
+int numbers_write(const struct number_words *words, const char *text, const struct amount *amount,
+                  struct arena *arena, struct written_amount *out, struct error *err);
+
+/* Gives each run of the text that is an amount without a written form its form in the target
  * language, in the arena, and extends it to the amount's sign and "million". Nothing changes if a
  * language is NULL. Returns -1 with ERROR_MEMORY. */
 int numbers_write_runs(const struct number_words *source, const struct number_words *target,
-                       const char *text, size_t length, struct opaque_runs *runs,
-                       struct arena *arena, struct error *err);
+                       struct bytes text, struct opaque_runs *runs, struct arena *arena,
+                       struct error *err);
 
 /* Adds the labels in digits to the runs that are held, since models write the 3.8 of Python 3.8 as
  * 3,8 in French, and a Roman numeral that is the whole text. words: of the text's language. Returns

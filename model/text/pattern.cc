@@ -75,9 +75,11 @@ int64_t pattern_clock_ns(void) {
     return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at,
-                 struct span *found, int64_t until_ns, struct error *err) {
+int pattern_next(struct pattern *pattern, struct bytes bytes, size_t *at, struct span *found,
+                 int64_t until_ns, struct error *err) {
     return guarded(err, [&] {
+        const char *const text = bytes.start;
+        const size_t length = bytes.length;
         for (size_t begin = *at; begin < length;) {
             size_t end = boundary(text, length, begin + WINDOW_BYTES);
             if (pattern_clock_ns() >= until_ns)
@@ -97,8 +99,8 @@ int pattern_next(struct pattern *pattern, const char *text, size_t length, size_
             }
             bool whole = is_boundary(text, length, first) && is_boundary(text, length, last);
             struct span visible = segmenter_trim(part.data(), whole ? part.size() : 0);
-            size_t bytes = visible.end - visible.begin;
-            if (bytes > 0 && bytes <= PATTERN_MATCH_BYTES) {
+            size_t matched = visible.end - visible.begin;
+            if (matched > 0 && matched <= PATTERN_MATCH_BYTES) {
                 *found = {first + visible.begin, first + visible.end};
                 *at = found->end;
                 return 1;

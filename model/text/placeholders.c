@@ -152,31 +152,82 @@ static size_t as_endless_word(const struct scan *scan) {
     return end - begin > MAX_WORD && as_address(scan) == begin ? end : begin;
 }
 
-#define FLAGS "[-+#0',]*(I&[\\l\\d])?"
-#define WIDTH "[0-9*$]*([.][0-9*$]*)?"
-#define SIZE  "[hlLqjztw]"
-#define TYPE  "<[^>\n]*>" /* a macro of <inttypes.h>: %<PRIu64> */
+#define FLAGS  "[-+#0',]*(I&[\\l\\d])?"
+#define WIDTH  "[0-9*$]*([.][0-9*$]*)?"
+#define SIZE   "[hlLqjztw]"
+#define QUOTED "\"([^\"\\\\\n]|\\\\[^\n])*\"" /* a string, which may have brackets: {"{"} */
+#define TYPE   "<[^>\n]*>"                    /* a macro of <inttypes.h>: %<PRIu64> */
+
+/* Formulas with one backslash or two before their brackets. With one, words in the brackets are
+ * text unless there is a sign of formulas. No other formula begins within one, so that time is
+ * linear. */
+#define FORMULA_WITHIN(open, close)                                                                \
+    "\\\\" open "(&((!(\\\\(" open "|" close "))(\\\\[^\\l]|[^\\\\^_=+<>{}]))*"                    \
+    "([\\^_=+<>{}]|\\\\\\l))(!(\\\\(" open "|" close "))(\\\\(.|\n)|[^\\\\]))+"                    \
+    "|(\\l!\\l|[^\\l\\\\])+)\\\\" close
+#define FORMULA_WITHIN_TWO(open, close)                                                            \
+    "\\\\\\\\" open "(!(\\\\\\\\(" open "|" close "))(.|\n))+\\\\\\\\" close
 
 const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
-    /* formats that a message announces; after a space as a flag, a word may follow, as in "50 % of
-       it" */
-    {"directive", NOTATION_PERCENT, OPAQUE_CODE, ANYWHERE, "%", NULL,
-     "%(%|(\\d+$)?(\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH "(" TYPE
-     "|" SIZE "*[\\l@]|" SIZE "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE "*[\\l@]![\\w']))))"},
-    {"argument of Qt", NOTATION_QT, OPAQUE_CODE, ANYWHERE, "%", NULL, "%(L*\\d+%?|[n%])"},
-    {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, ANYWHERE, "{}", NULL,
+    /* formats that a message announces, and the variables of Apple's dictionaries (%#@days@); after
+       a space as a flag, a word may follow, as in "50 % of it" */
+    {"directive", NOTATION_PERCENT, OPAQUE_CODE, TOUCHING, "%", NULL,
+     "%(%|(\\d+$)?(#@[^@ \n]+@|\\{[^}\n]*\\}|<PRI\\c+>|(\\([^)\n]*\\)|<[^>\n]*>)?(" FLAGS WIDTH
+     "(" TYPE "|" SIZE "*[\\l@]|" SIZE "+)|[-+ #0',I]*" WIDTH "(" TYPE "|" SIZE
+     "*[\\l@]![\\w']))))"},
+    {"argument of Qt", NOTATION_QT, OPAQUE_CODE, TOUCHING, "%", NULL, "%(L*\\d+%?|[n%])"},
+    {"argument in braces", NOTATION_BRACES, OPAQUE_CODE, TOUCHING, "{}", NULL,
      "(\\{\\{|\\}\\}|\\{([^{}\n]|\\{[^{}\n]{0,30}\\}){0,62}\\})"},
-    {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, ANYWHERE, "$", NULL,
+    {"variable of a shell", NOTATION_DOLLAR, OPAQUE_CODE, TOUCHING, "$", NULL,
      "$(\\{[^}\n]*\\}|\\c+)"},
 
+    /* Markdown: OPAQUE_CODE stands for a word of its sentence */
+    {"formula of Markdown", NOTATION_MARKDOWN, OPAQUE_CODE, ANYWHERE, "$", NULL,
+     "\\p[^\\l\\d$]($`[^`]+`$|$$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
+     "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)"
+     "([^$`\\\\ \t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$])"},
+    {"formula of TeX", NOTATION_MARKDOWN, OPAQUE_CODE, ANYWHERE, "\\", NULL,
+     "(" FORMULA_WITHIN("\\(", "\\)") "|" FORMULA_WITHIN("\\[", "]") ")"},
+    {"formula of TeX, escaped", NOTATION_MARKDOWN, OPAQUE_CODE, ANYWHERE, "\\", NULL,
+     "(" FORMULA_WITHIN_TWO("\\(", "\\)") "|" FORMULA_WITHIN_TWO("\\[", "]") ")"},
+    {"shortcode of Markdown", NOTATION_MARKDOWN, OPAQUE_EMOJI, ANYWHERE, ":", NULL,
+     "\\p[^\\l\\d:/]:[\\c+-]{1,48}:![\\l\\d:]"},
+    {"tag of a site generator", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "{", NULL,
+     "\\{(\\{(!(}}|\\{\\{).)*}}|%(!(%}|\\{%).)*%}|/(!(\\*/}|\\{/).)*\\*/}|[#:.][^{}\n]*})"},
+    {"name of a block", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "^", NULL,
+     "\\p[ \t\r\n]^[\\l\\d-]+&([\r\n]|\\z)"},
+    {"page of a wiki", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "![", NULL,
+     "\\!?\\[\\[![\\[\\]](!(]]|\\[\\[).)+]]"},
+    {"comment of a wiki", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "%", NULL,
+     "\\p[^\\d]%%!%(!(%%).)+%%"},
+    {"begin of a highlight", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "=", NULL,
+     "\\p[^=]==![= \t\r\n]&((!([ \t]{0,8}==).)+==)"},
+    {"end of a highlight", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "=", NULL,
+     "\\p[^= \t\r\n]==![=\\w]"},
+    {"begin of a text with attributes", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "[", NULL,
+     "\\[&([^\\[\\]\n]+]\\{[.#:][^{}\n]*})"},
+    {"end of a text with attributes", NOTATION_MARKDOWN, OPAQUE_MARKUP, ANYWHERE, "]", NULL,
+     "]\\{[.#:][^{}\n]*}"},
+
+    /* strings that name other strings or values of a program */
+    {"linked message", NOTATION_REFERENCES, OPAQUE_CODE, ANYWHERE, "@", NULL,
+     "\\p[^\\l\\d]@&[:.][\\l\\d_.@-]*:(\\([\\l\\d_.-]+\\)|[\\l\\d_.-]+~)"},
+    {"name between dollars", NOTATION_REFERENCES, OPAQUE_CODE, ANYWHERE, "$", NULL,
+     "$[\\l\\d_.@-]+$!\\l"},
+    {"argument after a dollar", NOTATION_DIGIT, OPAQUE_CODE, ANYWHERE, "$", NULL,
+     "\\p[^\\w$]$[1-9]!(\\w|%|[.,]\\d| [mb]illion)"},
+    {"name after a colon", NOTATION_REFERENCES, OPAQUE_CODE, ANYWHERE, ":", NULL,
+     "\\p[ \t(\"'\\[]:\\l[\\l\\d_]*"},
+
     {"endless word", NOTATION_ALL, OPAQUE_CODE, ANYWHERE, NULL, as_endless_word, NULL},
-    {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "{$%#@", in_braces, NULL},
-    {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "%", NULL,
-     "%(%|\\o(\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE "*[diouxXeEfFgGaAcCsSpn@r]\\b)"},
-    {"block", NOTATION_BLOCKS, OPAQUE_CODE, ANYWHERE, "{", NULL,
-     "\\{([^{}]|\\{([^{}]|\\{[^{}]*\\})*\\})*\\}"},
-    {"nesting of i18next", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "$", NULL,
-     "$t\\([^)\n]+\\)"},
+    {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, TOUCHING, "{$%#@", in_braces, NULL},
+    {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, TOUCHING, "%", NULL,
+     "%(%|\\p[^\\d](\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE
+     "*[diouxXeEfFgGaAcCsSpn@r](\\b|\\a\\j))"},
+    {"block", NOTATION_BLOCKS, OPAQUE_CODE, TOUCHING, "{", NULL,
+     "\\{(" QUOTED "|[^{}]|\\{(" QUOTED "|[^{}]|\\{(" QUOTED "|[^{}])*\\})*\\})*\\}"},
+    {"nesting of i18next", NOTATION_PLACEHOLDERS | NOTATION_REFERENCES, OPAQUE_CODE, ANYWHERE, "$",
+     NULL, "$t\\([^)\n]+\\)"},
     {"name between signs", NOTATION_PLACEHOLDERS, OPAQUE_CODE, WORD, "%_@#", as_wrapped, NULL},
     {"template", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "<[*", as_template, NULL},
     {"hidden term", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "[", NULL, "\\[\\u+\\d+\\u*]"},

@@ -161,14 +161,14 @@ int readable_init(struct readable *readable, const struct tokenizer *source,
     /* a mark is respelled if the tokenizer turns it into a piece that cannot be read */
     for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
         char text[8] = "a";
-        size_t length = 1 + character_put(preparation_mark(i), text + 1), count;
+        size_t length = 1 + character_put(preparation_mark(i), text + 1);
         struct arena arena;
-        struct token *tokens;
+        struct token_list tokens;
         arena_init(&arena, 1024);
         text[length++] = 'a';
-        result = tokenizer_encode(source, text, length, NULL, &arena, &tokens, &count, err);
-        for (size_t k = 0; result == 0 && k < count; k++)
-            if (readable->unreadable[tokens[k].id])
+        result = tokenizer_encode(source, (struct bytes){text, length}, NULL, &arena, &tokens, err);
+        for (size_t k = 0; result == 0 && k < tokens.count; k++)
+            if (readable->unreadable[tokens.all[k].id])
                 readable->respelling.any = readable->respelling.marks[i] = true;
         arena_done(&arena);
     }
@@ -383,18 +383,21 @@ static struct opaque_run *add_run(struct arena *arena, struct opaque_run *runs, 
     return runs;
 }
 
-int readable_hold(const struct readable *readable, const char *text, size_t length,
-                  const struct token *tokens, size_t count, struct opaque_runs *held, size_t *found,
-                  struct arena *arena, struct error *err) {
+ptrdiff_t readable_hold(const struct readable *readable, struct bytes bytes,
+                        const struct token_list *list, struct opaque_runs *held,
+                        struct arena *arena, struct error *err) {
+    const char *text = bytes.start;
+    const struct token *tokens = list->all;
     struct opaque_run *runs = NULL;
     size_t run_count = 0, room = 0, next_held = 0,
            done = 0; /* done: bytes that are in a run or have been looked at */
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < list->count; i++) {
         while (next_held < held->count && held->all[next_held].end <= tokens[i].begin)
             next_held++;
         bool inside = next_held < held->count && held->all[next_held].begin <= tokens[i].begin;
         struct opaque_run word;
-        if (!inside && readable->has_words && is_rare(text, length, tokens + i, count - i, &word)) {
+        if (!inside && readable->has_words &&
+            is_rare(text, bytes.length, tokens + i, list->count - i, &word)) {
             runs = add_run(arena, runs, &run_count, &room, word);
             if (!runs)
                 return error_memory(err);
@@ -406,16 +409,18 @@ int readable_hold(const struct readable *readable, const char *text, size_t leng
         for (size_t at = tokens[i].begin > done ? tokens[i].begin : done, next; at < tokens[i].end;
              at = next) {
             next = at;
-            int32_t c = character_next(text, length, &next);
+            int32_t c = character_next(text, bytes.length, &next);
             if (character_is_space(c) || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT))
                 continue;
-            runs = add_run(arena, runs, &run_count, &room, readable_around(text, length, at, next));
+            runs = add_run(arena, runs, &run_count, &room,
+                           readable_around(text, bytes.length, at, next));
             if (!runs)
                 return error_memory(err);
             next = runs[run_count - 1].end > next ? runs[run_count - 1].end : next;
         }
         done = run_count > 0 ? runs[run_count - 1].end : done;
     }
-    *found = run_count;
-    return run_count > 0 ? opaque_merge(held, text, runs, run_count, arena, err) : 0;
+    if (run_count > 0 && opaque_merge(held, text, runs, run_count, arena, err) != 0)
+        return -1;
+    return (ptrdiff_t)run_count;
 }

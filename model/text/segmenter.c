@@ -266,35 +266,42 @@ static bool begins_with(const char *text, size_t length, size_t at, const char *
     return true;
 }
 
-/* True if text[0,end) ends with an abbreviation of the list or, where text[next,length) follows,
- * with the first part of one that has spaces ("z. B."). whole, parts: true if these count. */
-static bool ends_with_one(const char *list, bool whole, bool parts, const char *text, size_t length,
-                          size_t end, size_t next) {
+/* A place where a sentence may end: text[0,end) precedes it, and text[next,length) follows. */
+struct stop {
+    const char *text;
+    size_t length, end, next;
+};
+
+/* True if the text before the stop ends with an abbreviation of the list or, with the text after
+ * it, has the first part of one that has spaces ("z. B."). whole, parts: true if these count. */
+static bool ends_with_one(const char *list, bool whole, bool parts, const struct stop *stop) {
+    const char *text = stop->text;
     for (size_t bytes; *list; list += bytes + (list[bytes] == '|')) {
         bytes = strcspn(list, "|");
-        if (whole && ends_with(text, end, list, bytes))
+        if (whole && ends_with(text, stop->end, list, bytes))
             return true;
         for (size_t i = 1; parts && i + 1 < bytes; i++)
-            if (list[i] == ' ' && ends_with(text, end, list, i) &&
-                begins_with(text, length, next, list + i + 1, bytes - i - 1))
+            if (list[i] == ' ' && ends_with(text, stop->end, list, i) &&
+                begins_with(text, stop->length, stop->next, list + i + 1, bytes - i - 1))
                 return true;
     }
     return false;
 }
 
-/* True if a sentence goes on at a place where the general rules end it, because text[0,end) ends
- * with an abbreviation or with a part of one. text[next,length) follows, with white space between.
- */
-static bool abbreviation_goes_on(const struct abbreviations *all, const char *text, size_t length,
-                                 size_t end, size_t next) {
-    if (!all || end == 0 || text[end - 1] != '.' || next >= length)
+/* True if a sentence goes on at a stop, where the general rules end it, because the text before it
+ * ends with an abbreviation or with a part of one. White space lies between what precedes and what
+ * follows. */
+static bool abbreviation_goes_on(const struct abbreviations *all, const struct stop *stop) {
+    const char *text = stop->text;
+    size_t length = stop->length, next = stop->next;
+    if (!all || stop->end == 0 || text[stop->end - 1] != '.' || next >= length)
         return false;
     bool digit = text[next] >= '0' && text[next] <= '9';
-    if (ends_with_one(all->titles, true, true, text, length, end, next) ||
-        ends_with_one(all->others, false, true, text, length, end, next) ||
-        (digit && ends_with_one(all->numbered, true, false, text, length, end, next)))
+    if (ends_with_one(all->titles, true, true, stop) ||
+        ends_with_one(all->others, false, true, stop) ||
+        (digit && ends_with_one(all->numbered, true, false, stop)))
         return true;
-    if (!ends_with_one(all->others, true, false, text, length, end, next))
+    if (!ends_with_one(all->others, true, false, stop))
         return false;
 
     /* the first word, after opening quotation marks and brackets, decides */
@@ -313,9 +320,10 @@ static bool abbreviation_goes_on(const struct abbreviations *all, const char *te
 
 bool segmenter_abbreviates(const struct segmenter *segmenter, const char *text, size_t end) {
     const struct abbreviations *all = segmenter->abbreviations;
-    return all && (ends_with_one(all->titles, true, false, text, end, end, end) ||
-                   ends_with_one(all->numbered, true, false, text, end, end, end) ||
-                   ends_with_one(all->others, true, false, text, end, end, end));
+    const struct stop stop = {text, end, end, end};
+    return all && (ends_with_one(all->titles, true, false, &stop) ||
+                   ends_with_one(all->numbered, true, false, &stop) ||
+                   ends_with_one(all->others, true, false, &stop));
 }
 
 bool segmenter_opens(const struct segmenter *segmenter, const char *word, size_t length) {
@@ -342,6 +350,26 @@ static size_t count_letters(const char *text, size_t end, char letter, size_t mo
 
 /* ---- splitting ---- */
 
+/* Returns the place after the quotation mark that closes there, apart from the word before it, or
+ * `at`: « Non ! » */
+static size_t skip_closing(const char *text, size_t length, size_t at) {
+    size_t next = at, after, before = at;
+    if (at == 0 || at == length || character_ends_line(character_previous(text, &before)) ||
+        !character_is_among(character_next(text, length, &next), L"\u00bb\u203a\u201d"))
+        return at;
+    after = next;
+    return next == length || !character_is_spaced(character_next(text, length, &after)) ? next : at;
+}
+
+/* True if the sentence goes on after a quotation that ends within it: a small letter or a mark
+ * follows. */
+static bool quotation_goes_on(const char *text, size_t length, size_t at) {
+    int32_t c = ' ';
+    while (at < length && character_is_space(c) && !character_ends_line(c))
+        c = character_next(text, length, &at);
+    return character_upper(c) != c || character_is_among(c, L",;:.!?)\u2026\u2013\u2014");
+}
+
 /* True if a sentence goes on at `end`, where the rules end it, as they do at `begin`: the text
  * between ends with an abbreviation, or with an ordinal number that counts what follows.
  *
@@ -358,7 +386,8 @@ static bool goes_on(const struct segmenter *segmenter, const char *text, size_t 
     for (size_t at = space; at < end;) /* the end of a line is the end of a sentence */
         if (character_ends_line(character_next(text, end, &at)))
             return false;
-    if (space < end && abbreviation_goes_on(segmenter->abbreviations, text, length, space, end))
+    if (space < end &&
+        abbreviation_goes_on(segmenter->abbreviations, &(struct stop){text, length, space, end}))
         return true;
     if (!segmenter->ordinals ||
         (space < end && !character_is_spaced(character_next(text, length, &next))))
@@ -394,29 +423,38 @@ static bool goes_on(const struct segmenter *segmenter, const char *text, size_t 
            (character_is_punctuation(before) && before != '.' && before != ',' && before != ':');
 }
 
-/* The spans found so far; if `spans` is NULL, they are only counted. */
-struct found_spans {
-    struct span *spans;
-    size_t count;
+/* A text that is cut, into words or into sentences. */
+struct cutting {
+    const struct segmenter *segmenter;
+    bool words;
+    UBreakIterator *iterator;
+    struct bytes text;
+    struct budget *budget;
 };
 
-static void add_span(struct found_spans *found, size_t begin, size_t end) {
-    if (found->spans != NULL)
-        found->spans[found->count] = (struct span){begin, end};
+static void add_span(struct spans *found, size_t begin, size_t end) {
+    if (found->all != NULL)
+        found->all[found->count] = (struct span){begin, end};
     found->count++;
 }
 
-static void visit(const struct segmenter *segmenter, bool words, UBreakIterator *iterator,
-                  const char *text, size_t length, struct budget *budget,
-                  struct found_spans *found) {
+/* If found->all is NULL, spans are only counted. */
+static void visit(const struct cutting *cutting, struct spans *found) {
+    const char *text = cutting->text.start;
+    UBreakIterator *iterator = cutting->iterator;
+    bool words = cutting->words;
     size_t begin = (size_t)ubrk_first(iterator), former = begin;
     for (int32_t next = ubrk_next(iterator); next != UBRK_DONE;
          former = (size_t)next, next = ubrk_next(iterator)) {
         size_t end = (size_t)next;
-        if (!budget_step(budget, 1))
+        if (!budget_step(cutting->budget, 1))
             return;
-        if (!words && goes_on(segmenter, text, length, former, end))
+        size_t closed = words ? end : skip_closing(text, cutting->text.length, end);
+        if (!words &&
+            (closed > end ? quotation_goes_on(text, cutting->text.length, closed)
+                          : goes_on(cutting->segmenter, text, cutting->text.length, former, end)))
             continue;
+        end = closed;
         struct span visible = segmenter_trim(text + begin, end - begin);
         size_t first = begin + visible.begin, last = begin + visible.end;
         begin = end;
@@ -443,18 +481,19 @@ static void visit(const struct segmenter *segmenter, bool words, UBreakIterator 
     }
 }
 
-static int cut(const struct segmenter *segmenter, bool words, const char *text, size_t length,
-               struct arena *arena, struct span **spans, size_t *count, struct error *err) {
-    if (length > INT_MAX)
-        return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
+static int cut(const struct segmenter *segmenter, bool words, struct bytes text,
+               struct arena *arena, struct spans *out, struct error *err) {
+    if (text.length > INT_MAX)
+        return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", text.length);
     if (reserve_fill(err) != 0)
         return -1;
     int result = -1;
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;
     UBreakIterator *iterator = ubrk_clone(words ? segmenter->words : segmenter->sentences, &status);
-    struct found_spans found = {0};
-    utext_openUTF8(&input, text, (int64_t)length, &status);
+    const struct cutting cutting = {segmenter, words, iterator, text, arena->budget};
+    struct spans found = {0};
+    utext_openUTF8(&input, text.start, (int64_t)text.length, &status);
     if (U_SUCCESS(status)) /* otherwise there may be no iterator */
         ubrk_setUText(iterator, &input, &status);
     if (U_FAILURE(
@@ -462,17 +501,16 @@ static int cut(const struct segmenter *segmenter, bool words, const char *text, 
         error_memory(err);
         goto done;
     }
-    visit(segmenter, words, iterator, text, length, arena->budget, &found);
-    found.spans = arena_alloc(arena, found.count, sizeof *found.spans);
+    visit(&cutting, &found);
+    found.all = arena_alloc(arena, found.count, sizeof *found.all);
     found.count = 0;
-    if (found.spans != NULL)
-        visit(segmenter, words, iterator, text, length, arena->budget, &found);
-    if (found.spans == NULL || !budget_step(arena->budget, 0)) {
+    if (found.all != NULL)
+        visit(&cutting, &found);
+    if (found.all == NULL || !budget_step(arena->budget, 0)) {
         error_memory(err);
         goto done;
     }
-    *spans = found.spans;
-    *count = found.count;
+    *out = found;
     result = 0;
 done:
     utext_close(&input);
@@ -480,12 +518,12 @@ done:
     return result;
 }
 
-int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length,
-                    struct arena *arena, struct span **spans, size_t *count, struct error *err) {
-    return cut(segmenter, false, text, length, arena, spans, count, err);
+int segmenter_split(const struct segmenter *segmenter, struct bytes text, struct arena *arena,
+                    struct spans *out, struct error *err) {
+    return cut(segmenter, false, text, arena, out, err);
 }
 
-int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length,
-                    struct arena *arena, struct span **spans, size_t *count, struct error *err) {
-    return cut(segmenter, true, text, length, arena, spans, count, err);
+int segmenter_words(const struct segmenter *segmenter, struct bytes text, struct arena *arena,
+                    struct spans *out, struct error *err) {
+    return cut(segmenter, true, text, arena, out, err);
 }

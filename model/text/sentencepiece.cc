@@ -328,13 +328,13 @@ static size_t part_end(std::string_view text, size_t begin) {
 }
 
 /* The offsets are the library's: a token includes the white space before it. */
-static int spm_encode(const void *model, const char *bytes, size_t length, struct arena *arena,
-                      struct token **tokens, size_t *count, struct error *err) {
+static int spm_encode(const void *model, struct bytes bytes, struct arena *arena,
+                      struct token_list *out, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
-        const std::string_view text(bytes, length);
+        const std::string_view text(bytes.start, bytes.length);
         std::vector<Found> found;
         std::string strings; /* they lie end to end in one allocation */
-        for (size_t begin = 0, end; begin < length; begin = end) {
+        for (size_t begin = 0, end; begin < text.size(); begin = end) {
             end = part_end(text, begin);
             Pieces pieces; /* the library's take ten times as much memory */
             const auto status = model_of(model).processor.Encode(text.substr(begin, end - begin),
@@ -353,8 +353,7 @@ static int spm_encode(const void *model, const char *bytes, size_t length, struc
         const char *string = arena_copy(arena, strings.data(), strings.size());
         if (!made || !string)
             return error_memory(err);
-        *tokens = made;
-        *count = found.size();
+        *out = {made, found.size(), false};
         for (const Found &piece : found)
             *made++ = {piece.id, string + piece.string, piece.begin, piece.end};
         return 0;

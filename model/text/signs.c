@@ -455,7 +455,7 @@ static int keep_signs(struct reader *reader, struct signs *out, struct error *er
         places[i] = kept;
         kept += all[i].key != 0 && !(signs_is_name(&all[i]) && reader->small <= reader->capitals);
     }
-    *out = (struct signs){all, kept};
+    *out = (struct signs){reader->text, all, kept};
     for (size_t i = 0; i < reader->signs.count; i++)
         if ((i + 1 < reader->signs.count ? places[i + 1] : kept) > places[i]) {
             all[places[i]] = all[i];
@@ -464,9 +464,11 @@ static int keep_signs(struct reader *reader, struct signs *out, struct error *er
     return 0;
 }
 
-int signs_read(const struct sign_rules *rules, const char *text, size_t length,
-               const struct span *skip, size_t skip_count, struct arena *arena, struct signs *out,
-               struct error *err) {
+int signs_read(const struct sign_rules *rules, struct bytes whole, const struct spans *skipping,
+               struct arena *arena, struct signs *out, struct error *err) {
+    const char *text = whole.start;
+    size_t length = whole.length, skip_count = skipping ? skipping->count : 0;
+    const struct span *skip = skipping ? skipping->all : NULL;
     struct reader reader = {.rules = rules, .text = text, .length = length, .arena = arena};
     for (size_t at = 0, skipped = 0; at < length;) {
         while (skipped < skip_count && skip[skipped].end <= at)
@@ -501,6 +503,7 @@ int signs_read(const struct sign_rules *rules, const char *text, size_t length,
     }
     return keep_signs(&reader, out, err);
 }
+
 /* ---- comparing ---- */
 
 static int by_key(const void *left, const void *right) {
@@ -709,10 +712,10 @@ static struct span *spans_of(const struct sign **list, size_t count, struct aren
     return spans;
 }
 
-int signs_compare(const struct sign_rules *rules, const char *source,
-                  const struct signs *source_signs, const char *target,
+int signs_compare(const struct sign_rules *rules, const struct signs *source_signs,
                   const struct signs *target_signs, struct arena *arena,
                   struct sign_difference *out, struct error *err) {
+    const char *source = source_signs->text, *target = target_signs->text;
     const struct sign **left = sorted(rules, source_signs, source, true, arena),
                       **right = sorted(rules, target_signs, target, false, arena);
     if (!left || !right)
@@ -737,9 +740,9 @@ int signs_compare(const struct sign_rules *rules, const char *source,
     lefts = forgive_names(left, lefts, source, right, &rights, target);
     size_t missing = forgive(left, lefts, source, rules->source->code, target, rules->target->code);
     size_t added = forgive(right, rights, target, rules->target->code, source, rules->source->code);
-    *out = (struct sign_difference){spans_of(left, missing, arena), spans_of(right, added, arena),
-                                    missing, added};
-    return out->source && out->target ? 0 : error_memory(err);
+    *out = (struct sign_difference){{spans_of(left, missing, arena), missing},
+                                    {spans_of(right, added, arena), added}};
+    return out->source.all && out->target.all ? 0 : error_memory(err);
 }
 
 /* ---- writing ---- */

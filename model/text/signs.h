@@ -48,27 +48,25 @@ struct sign {
 bool signs_is_name(const struct sign *sign);
 
 struct signs {
+    const char *text; /* the text that has them */
     struct sign *all; /* [count], in the order of the text */
     size_t count;
 };
 
-/* skip [skip_count]: parts of the text to leave out, in order. text: valid UTF-8. Takes time
- * proportional to the length. Returns -1 with ERROR_MEMORY. */
-int signs_read(const struct sign_rules *rules, const char *text, size_t length,
-               const struct span *skip, size_t skip_count, struct arena *arena, struct signs *out,
-               struct error *err);
+/* skip: parts of the text to leave out; NULL: none. text: valid UTF-8. Takes time proportional to
+ * the length. Returns -1 with ERROR_MEMORY. */
+int signs_read(const struct sign_rules *rules, struct bytes text, const struct spans *skip,
+               struct arena *arena, struct signs *out, struct error *err);
 
 /* The signs of each side that have no equal on the other, in the arena. */
 struct sign_difference {
-    struct span *source, *target;
-    size_t source_count, target_count;
+    struct spans source, target;
 };
 /* Compares the signs of two NUL-terminated texts. Takes the time of sorting. Returns -1 with
  * ERROR_MEMORY. */
-int signs_compare(const struct sign_rules *rules, const char *source,
-                  const struct signs *source_signs, const char *target,
-                  const struct signs *target_signs, struct arena *arena,
-                  struct sign_difference *out, struct error *err);
+int signs_compare(const struct sign_rules *rules, const struct signs *source,
+                  const struct signs *target, struct arena *arena, struct sign_difference *out,
+                  struct error *err);
 
 /* Returns the number of pairs of quotation marks that have white space on the inner side of one
  * mark only, and of straight marks with white space on both sides; marks of other forms between the

@@ -6,12 +6,19 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
+#include "model/base/utf8.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct span {
     size_t begin, end; /* bytes, end exclusive */
+};
+
+/* Parts of a text, in order. */
+struct spans {
+    struct span *all; /* [count] */
+    size_t count;
 };
 
 /* Returns the text as one span without the white space around it (Unicode's White_Space); for blank
@@ -29,19 +36,19 @@ struct segmenter;
 struct segmenter *segmenter_open(const char *language, struct error *err);
 void segmenter_free(struct segmenter *segmenter);
 
-/* text: valid UTF-8, length bytes. Gives spans in order, without the white space around them and
+/* text: valid UTF-8. Gives spans in the arena, without the white space around them and
  * without blank ones. The end of a line ends a sentence. The full stop of an abbreviation does so
  * only before a likely beginning of a sentence, and that of an ordinal number, in languages that
  * write them so, only if no letter or digit follows. Returns -1 with ERROR_LENGTH (over INT_MAX
  * bytes) or ERROR_MEMORY. */
-int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length,
-                    struct arena *arena, struct span **spans, size_t *count, struct error *err);
+int segmenter_split(const struct segmenter *segmenter, struct bytes text, struct arena *arena,
+                    struct spans *out, struct error *err);
 
 /* Gives words by ICU's word break rules (UAX 29), punctuation marks among them. An elided article,
  * pronoun or conjunction with its apostrophe is a separate word (J' aime). White space is omitted.
  * Otherwise it works as segmenter_split does. */
-int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length,
-                    struct arena *arena, struct span **spans, size_t *count, struct error *err);
+int segmenter_words(const struct segmenter *segmenter, struct bytes text, struct arena *arena,
+                    struct spans *out, struct error *err);
 
 /* True if text[0,end) ends with an abbreviation of the language. */
 bool segmenter_abbreviates(const struct segmenter *segmenter, const char *text, size_t end);
@@ -71,7 +78,12 @@ enum notation_set {
     NOTATION_QT = 1 << 4,      /* %1 %L1 %n %1% */
     NOTATION_BRACES = 1 << 5,  /* {name} {0:>8} {} {{ */
     NOTATION_DOLLAR = 1 << 6,  /* $name ${name} */
-    NOTATION_BLOCKS = 1 << 7   /* everything in braces that nest, even words */
+    NOTATION_BLOCKS = 1 << 7,  /* everything in braces that nest, even words */
+    /* what Markdown and the tools that read it have: formulas, attributes, tags of site generators,
+       links of wikis; runs may be of any length and go over line ends */
+    NOTATION_MARKDOWN = 1 << 8,
+    NOTATION_REFERENCES = 1 << 9, /* @:key $NAME$ :name $t(key), in strings of programs */
+    NOTATION_DIGIT = 1 << 10      /* $1, in strings of programs: an argument, not a price */
 };
 
 /* ---- opaque runs ----
@@ -119,7 +131,8 @@ const char *opaque_name(enum opaque_kind kind);
  * %{x} #{x} @{x} {d, date, long} {x | f} {x ? a : b}: expressions and arguments in braces, which
  * nest, in one line; no words
  * - $t(key) <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
- * - %s %d %-5.2f %1$s %lld %@ %% %(total)s %<x>d, not before a letter or digit, nor after a digit
+ * - %s %d %-5.2f %1$s %lld %@ %% %(total)s %<x>d, not before a word, nor after a digit
+ * - with these and those in braces: letters that touch them and are no word, {n}px %dkg v{version}
  * - [X12X]: capitals, digits, and perhaps capitals
  * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the
  * sentence; jane.doe@example.com
@@ -141,7 +154,7 @@ const char *opaque_name(enum opaque_kind kind);
  * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), words longer than any, letters that
  * repeat
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
- * - && != {"a": 1}
+ * - x > 5; && != {"a": 1}
  * - /usr/bin ~/x ./x C:\x, names of files and of hosts
  *
  * With NOTATION_LAYOUT: escapes of line ends and tabs that touch a word; commands after a prompt;
@@ -152,7 +165,10 @@ bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at,
  * is used up. */
 bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length,
                        size_t *at, struct opaque_run *found);
-/* Returns the end of the run of these sets that begins at text[at], or at. */
+/* Finds the run of these sets that begins at text[at]; returns false if there is none. */
+bool opaque_begins(unsigned sets, const char *text, size_t length, size_t at,
+                   struct opaque_run *found);
+/* Returns the end of that run, or at. */
 size_t opaque_at(unsigned sets, const char *text, size_t length, size_t at);
 /* Returns the bytes at the text's beginning that an expression (model/text/notation.h) matches. */
 size_t opaque_match(const char *expression, const char *text, size_t length);
@@ -203,8 +219,8 @@ struct layout_reading {
  * around them; the labels that begin the line or follow one of these; signs that end it; and what
  * has neither letters nor digits. Line ends are not among them. Time is linear. Returns -1 with
  * ERROR_MEMORY. */
-int layout_find(const struct layout_reading *reading, struct arena *arena, struct span **gaps,
-                size_t *count, struct error *err);
+int layout_find(const struct layout_reading *reading, struct arena *arena, struct spans *gaps,
+                struct error *err);
 
 /* Returns the end of the labels with which text[begin,end), a line without white space at its ends,
  * begins, with the white space after them; or begin. They are dashes, bullets and other signs apart
@@ -231,12 +247,12 @@ void pattern_free(struct pattern *pattern); /* accepts NULL */
 /* Returns the processor time of this thread. */
 int64_t pattern_clock_ns(void);
 
-/* Finds the first match at or after text[*at], without the white space around it, and moves *at to
- * its end. A match that begins or ends within a character, or contains a line feed, does not count.
- * text: valid UTF-8. until_ns: by pattern_clock_ns; the search ends some tenths of a second later
- * at the very latest. Returns 1 for a match, 0 for none, or -1 with ERROR_LENGTH (the time is up)
- * or ERROR_MEMORY. It is not thread-safe. */
-int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at,
-                 struct span *found, int64_t until_ns, struct error *err);
+/* Finds the first match at or after byte *at of the text, without the white space around it, and
+ * moves *at to its end. A match that begins or ends within a character, or contains a line feed,
+ * does not count. text: valid UTF-8. until_ns: by pattern_clock_ns; the search ends some tenths of
+ * a second later at the very latest. Returns 1 for a match, 0 for none, or -1 with ERROR_LENGTH
+ * (the time is up) or ERROR_MEMORY. It is not thread-safe. */
+int pattern_next(struct pattern *pattern, struct bytes text, size_t *at, struct span *found,
+                 int64_t until_ns, struct error *err);
 
 #endif

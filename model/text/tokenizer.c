@@ -226,9 +226,11 @@ static bool next_cut(const struct vocabulary *v, const char *text, size_t length
     return true;
 }
 
-static int list_encode(const void *model, const char *text, size_t length, struct arena *arena,
-                       struct token **tokens, size_t *count, struct error *err) {
+static int list_encode(const void *model, struct bytes bytes, struct arena *arena,
+                       struct token_list *out, struct error *err) {
     const struct vocabulary *v = model;
+    const char *text = bytes.start;
+    size_t length = bytes.length;
     struct cut cut;
     size_t found = 0;
     for (size_t at = 0; next_cut(v, text, length, &at, &cut);)
@@ -272,8 +274,7 @@ static int list_encode(const void *model, const char *text, size_t length, struc
             made[i].piece = v->pieces[id];
         }
     }
-    *tokens = made;
-    *count = found;
+    *out = (struct token_list){.all = made, .count = found};
     return 0;
 }
 
@@ -373,14 +374,14 @@ static void *open_numbered(const char *path, const struct tokenizer_options *opt
     return v;
 }
 
-static int numbered_encode(const void *model, const char *text, size_t length, struct arena *arena,
-                           struct token **tokens, size_t *count, struct error *err) {
+static int numbered_encode(const void *model, struct bytes text, struct arena *arena,
+                           struct token_list *out, struct error *err) {
     const struct vocabulary *v = model;
-    if (tokenizer_sentencepiece.encode(v->cutter, text, length, arena, tokens, count, err) != 0)
+    if (tokenizer_sentencepiece.encode(v->cutter, text, arena, out, err) != 0)
         return -1;
-    for (size_t i = 0; i < *count; i++) {
-        int id = vocabulary_find(v, (*tokens)[i].piece);
-        (*tokens)[i].id = id >= 0 ? id : v->ids.unknown;
+    for (size_t i = 0; i < out->count; i++) {
+        int id = vocabulary_find(v, out->all[i].piece);
+        out->all[i].id = id >= 0 ? id : v->ids.unknown;
     }
     return 0;
 }
@@ -720,17 +721,17 @@ static size_t original_place(const struct hiding *hiding, size_t at) {
            (after > 0 && adds_space(hiding->original, hiding->original_length, run));
 }
 
-/* Makes a token whose piece is the mark and the original text[begin, end). */
-static int make_token(const struct hiding *hiding, int id, const char *mark, size_t begin,
-                      size_t end, struct arena *arena, struct token *out) {
-    size_t marked = strlen(mark), length = end - begin;
+/* Makes a token whose piece is the mark and this part of the original text. */
+static int make_token(const struct hiding *hiding, int id, const char *mark, struct span part,
+                      struct arena *arena, struct token *out) {
+    size_t marked = strlen(mark), length = part.end - part.begin;
     char *piece = arena_alloc(arena, marked + length + 1, 1);
     if (!piece)
         return -1;
     memcpy(piece, mark, marked);
-    memcpy(piece + marked, hiding->original + begin, length);
+    memcpy(piece + marked, hiding->original + part.begin, length);
     piece[marked + length] = '\0';
-    *out = (struct token){.id = id, .piece = piece, .begin = begin, .end = end};
+    *out = (struct token){.id = id, .piece = piece, .begin = part.begin, .end = part.end};
     return 0;
 }
 
@@ -745,13 +746,13 @@ const struct stand_in *tokenizer_stand_in(const struct stand_ins *stand_ins,
  * are white space. */
 static int restore_runs(const struct tokenizer *t, const struct hiding *hiding,
                         const struct stand_ins *stand_ins, struct arena *arena,
-                        struct token **tokens, size_t *count, struct error *err) {
-    struct token *made = arena_alloc(arena, *count + 2 * hiding->count, sizeof *made);
+                        struct token_list *tokens, struct error *err) {
+    struct token *made = arena_alloc(arena, tokens->count + 2 * hiding->count, sizeof *made);
     size_t used = 0, next = 0; /* next: the first run that is not restored yet */
     if (!made)
         return error_memory(err);
-    for (size_t i = 0; i < *count; i++) {
-        const struct token *token = &(*tokens)[i];
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct token *token = &tokens->all[i];
         if (next == hiding->count || hiding->places[next] >= token->end) {
             /* a vocabulary may spell the hidden character in bytes: all but the last stand for
              * nothing */
@@ -772,8 +773,9 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding,
             struct span visible =
                 segmenter_trim(hiding->original + from, original_place(hiding, end) - from);
             if (visible.begin < visible.end &&
-                make_token(hiding, t->ids.unknown, "", from + visible.begin, from + visible.end,
-                           arena, &made[used++]) != 0)
+                make_token(hiding, t->ids.unknown, "",
+                           (struct span){from + visible.begin, from + visible.end}, arena,
+                           &made[used++]) != 0)
                 return error_memory(err);
             if (!more)
                 break;
@@ -789,40 +791,42 @@ static int restore_runs(const struct tokenizer *t, const struct hiding *hiding,
             const struct stand_in *stand_in =
                 stand_ins ? tokenizer_stand_in(stand_ins, run->kind) : NULL;
             int id = !stand_in ? t->ids.unknown : *mark ? stand_in->marked : stand_in->unmarked;
-            if (make_token(hiding, id, mark, run->begin, run->end, arena, &made[used++]) != 0)
+            if (make_token(hiding, id, mark, (struct span){run->begin, run->end}, arena,
+                           &made[used++]) != 0)
                 return error_memory(err);
             at = end + HIDDEN_BYTES;
         }
     }
     if (next < hiding->count)
         return error_set(err, ERROR_INPUT, "the tokenizer removes private-use characters");
-    *tokens = made;
-    *count = used;
+    tokens->all = made;
+    tokens->count = used;
     return 0;
 }
 
 /* ---- encoding and decoding ---- */
 
 /* Reduces each token to its visible characters. A token without any becomes empty, at its end. */
-static void trim_tokens(const char *text, struct token *tokens, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct span visible =
-            segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
-        tokens[i].end = tokens[i].begin + visible.end;
-        tokens[i].begin += visible.begin;
+static void trim_tokens(const char *text, struct token_list *tokens) {
+    for (struct token *token = tokens->all; token < tokens->all + tokens->count; token++) {
+        struct span visible = segmenter_trim(text + token->begin, token->end - token->begin);
+        token->end = token->begin + visible.end;
+        token->begin += visible.begin;
     }
 }
 
-int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t length,
-                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena,
-                            struct token **tokens, size_t *count, struct error *err) {
+int tokenizer_encode(const struct tokenizer *t, struct bytes bytes,
+                     const struct tokenizer_reading *reading, struct arena *arena,
+                     struct token_list *out, struct error *err) {
     enum { BYTES_OF_STEP = 16 };
+    static const struct tokenizer_reading plain = {0};
+    const struct tokenizer_reading *how = reading ? reading : &plain;
+    const char *text = bytes.start;
+    size_t length = bytes.length;
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (!budget_step(arena->budget, 1 + length / BYTES_OF_STEP))
         return error_memory(err);
-    if (lowered)
-        *lowered = false;
 
     bool hides = how->held.count > 0;
     struct hiding hiding = {.original = text,
@@ -859,33 +863,29 @@ int tokenizer_encode_around(const struct tokenizer *t, const char *text, size_t 
     if (preparation_make(&preparation, hiding.text, hiding.length, arena, &prepared, err) != 0)
         return -1;
 
-    if (t->lowers && lowered && capitals_only(prepared.text, prepared.length)) {
+    bool lowered = t->lowers && how->lowers && capitals_only(prepared.text, prepared.length);
+    if (lowered) {
         char *copy = arena_copy(arena, prepared.text, prepared.length);
-        *lowered = true;
         if (!copy)
             return error_memory(err);
         capitals_lower(copy, prepared.length);
         prepared.text = copy;
     }
 
-    if (t->kind->encode(t->model, prepared.text, prepared.length, arena, tokens, count, err) != 0)
+    struct token_list tokens;
+    const struct bytes read = {prepared.text, prepared.length};
+    if (t->kind->encode(t->model, read, arena, &tokens, err) != 0)
         return -1;
-    for (size_t i = 0; prepared.origins && i < *count; i++) {
-        (*tokens)[i].begin = prepared.origins[(*tokens)[i].begin];
-        (*tokens)[i].end = prepared.origins[(*tokens)[i].end];
+    for (size_t i = 0; prepared.origins && i < tokens.count; i++) {
+        tokens.all[i].begin = prepared.origins[tokens.all[i].begin];
+        tokens.all[i].end = prepared.origins[tokens.all[i].end];
     }
-    if (hides && restore_runs(t, &hiding, how->stand_ins, arena, tokens, count, err) != 0)
+    if (hides && restore_runs(t, &hiding, how->stand_ins, arena, &tokens, err) != 0)
         return -1;
-    trim_tokens(text, *tokens, *count);
+    trim_tokens(text, &tokens);
+    tokens.lowered = lowered;
+    *out = tokens;
     return 0;
-}
-
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length,
-                     bool *lowered, struct arena *arena, struct token **tokens, size_t *count,
-                     struct error *err) {
-    static const struct tokenizer_reading plain = {0};
-    return tokenizer_encode_around(tokenizer, text, length, &plain, lowered, arena, tokens, count,
-                                   err);
 }
 
 int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t count,
@@ -898,22 +898,36 @@ int tokenizer_decode(const struct tokenizer *t, struct token *tokens, size_t cou
     for (size_t i = 0; i < count; i++)
         if (tokens[i].piece == NULL)
             tokens[i].piece = tokenizer_piece(t, tokens[i].id);
-    trim_tokens(*text, tokens, count);
+    trim_tokens(*text, &(struct token_list){tokens, count, false});
     return 0;
 }
 
 /* ---- labels ---- */
 
-/* Adds the piece if it is a label: >>NAME<<. The arrays have room for a power of two. Returns -1 if
- * memory runs out. */
-static int add_label(struct labels *labels, int id, const char *piece, size_t length) {
+bool labels_name(const char *piece, size_t length, struct bytes *name) {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    if (length <= 4 || memcmp(piece, ">>", 2) != 0 || memcmp(piece + length - 2, "<<", 2) != 0)
+    static const char *const forms[][2] = {{">>", "<<"}, {"<2", ">"}};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        size_t begin = strlen(forms[f][0]), end = strlen(forms[f][1]);
+        if (length <= begin + end || memcmp(piece, forms[f][0], begin) != 0 ||
+            memcmp(piece + length - end, forms[f][1], end) != 0)
+            continue;
+        *name = (struct bytes){piece + begin, length - begin - end};
+        size_t i = 0;
+        while (i < name->length && memchr(allowed, name->start[i], sizeof allowed - 1))
+            i++;
+        return i == name->length;
+    }
+    return false;
+}
+
+/* Adds the piece if it is a label. The arrays have room for a power of two. Returns -1 if memory
+ * runs out. */
+static int add_label(struct labels *labels, int id, const char *piece, size_t length) {
+    struct bytes name;
+    if (!labels_name(piece, length, &name))
         return 0;
-    for (size_t i = 2; i < length - 2; i++)
-        if (!memchr(allowed, piece[i], sizeof allowed - 1))
-            return 0;
     size_t count = labels->count, room = count > 0 ? 2 * count : 1;
     if ((count & (count - 1)) == 0) {
         char **names = realloc(labels->names, room * sizeof *names);
@@ -923,7 +937,7 @@ static int add_label(struct labels *labels, int id, const char *piece, size_t le
         if (!ids)
             return -1;
     }
-    char *copy = strndup(piece + 2, length - 4);
+    char *copy = strndup(name.start, name.length);
     if (!copy)
         return -1;
     labels->ids[count] = id;
@@ -931,8 +945,25 @@ static int add_label(struct labels *labels, int id, const char *piece, size_t le
     return 0;
 }
 
+/* A SentencePiece file that knows a label as a symbol may begin a text that begins with it with an
+ * own piece, a blank; the model was trained so. */
+static int find_lead(const struct tokenizer *tokenizer, struct labels *labels, struct error *err) {
+    const char *piece = tokenizer_piece(tokenizer, labels->ids[0]);
+    struct arena arena;
+    struct token_list list;
+    arena_init(&arena, 1 << 12);
+    int result =
+        tokenizer_encode(tokenizer, (struct bytes){piece, strlen(piece)}, NULL, &arena, &list, err);
+    if (result == 0 && list.count == 2 && list.all[1].id == labels->ids[0])
+        labels->lead = list.all[0].id;
+    arena_done(&arena);
+    if (result != 0)
+        labels_done(labels);
+    return result;
+}
+
 int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err) {
-    *labels = (struct labels){0};
+    *labels = (struct labels){.lead = -1};
     for (size_t id = 0; id < tokenizer->ids.size; id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
         if (add_label(labels, (int)id, piece, strlen(piece)) != 0) {
@@ -940,7 +971,7 @@ int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct
             return error_memory(err);
         }
     }
-    return 0;
+    return labels->count > 0 ? find_lead(tokenizer, labels, err) : 0;
 }
 
 struct label_reading {
@@ -954,7 +985,7 @@ static int take_label(void *context, int id, const char *piece, size_t length) {
 }
 
 int labels_read(const char *path, struct labels *labels, struct error *err) {
-    *labels = (struct labels){0};
+    *labels = (struct labels){.lead = -1};
     if (sentencepiece_pieces(path, take_label, &(struct label_reading){labels, err}, err) == 0)
         return 0;
     labels_done(labels);

@@ -30,7 +30,7 @@ struct tokenizer_options {
                            file's, or NULL */
     bool prepared;      /* sentencepiece: text is prepared as for OPUS-MT (struct preparation) */
     bool lowers;        /* reads a text in capitals in small letters, where the caller asks for it
-                           (tokenizer_encode) */
+                           (struct tokenizer_reading) */
     bool lowercase;
     bool punctuation; /* words: punctuation marks are separate tokens */
 };
@@ -125,26 +125,29 @@ struct stand_ins {
 };
 const struct stand_in *tokenizer_stand_in(const struct stand_ins *stand_ins, enum opaque_kind kind);
 
-/* Options for reading a source text. */
+/* The tokens of a text. */
+struct token_list {
+    struct token *all; /* [count] */
+    size_t count;
+    bool lowered; /* the text is in capitals and was read in small letters */
+};
+
+/* Options for reading a text. */
 struct tokenizer_reading {
     struct opaque_runs held; /* each becomes one token, whose piece is its text as it stands */
     const struct stand_ins
         *stand_ins; /* they give these tokens their ids; NULL: the tokens are unknown */
     const struct respelling *respelling; /* NULL: marks are read as they are */
+    bool lowers;                         /* a tokenizer with the option of this name uses it */
 };
 
-/* text: valid UTF-8, length bytes. Tokens (without </s>) go to the arena; offsets lie on character
- * boundaries. Blank text gives no tokens, and neither do characters that normalisation removes
- * (U+200B). lowered: NULL to read letters as they are; otherwise a tokenizer with the option
- * `lowers` reads a text in capitals in small letters and sets it to true. Returns 0, or -1 with
- * ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length,
-                     bool *lowered, struct arena *arena, struct token **tokens, size_t *count,
-                     struct error *err);
-/* Does the same, with these options for reading the text. */
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length,
-                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena,
-                            struct token **tokens, size_t *count, struct error *err);
+/* text: valid UTF-8. how: NULL for no options. Tokens (without </s>) go to the arena; offsets lie
+ * on character boundaries. Blank text gives no tokens, and neither do characters that normalisation
+ * removes (U+200B). Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or
+ * ERROR_MEMORY. */
+int tokenizer_encode(const struct tokenizer *tokenizer, struct bytes text,
+                     const struct tokenizer_reading *how, struct arena *arena,
+                     struct token_list *out, struct error *err);
 
 /* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>, have either an id
  * 0..V-1 and piece NULL or, with any id, a piece that the vocabulary need not have, as encoding
@@ -154,18 +157,23 @@ int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text,
 int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count,
                      struct arena *arena, char **text, struct error *err);
 
-/* Labels of languages in a vocabulary, such as ">>fra<<": models of several target languages
- * (OPUS-MT) read one of these entries to know which language to write. They are in the vocabulary's
- * order. */
+/* Labels of languages in a vocabulary, such as ">>fra<<" or "<2fr>": models of several target
+ * languages (OPUS-MT; MADLAD-400) read one of these entries to know which language to write. They
+ * are in the vocabulary's order. */
 struct labels {
     char **names; /* [count] without the brackets: letters, digits, '-' and '_' */
     int *ids;     /* [count] */
     size_t count;
+    int lead; /* the token before a label, where SentencePiece begins every text with a blank; -1:
+                 none */
 };
+
+/* Finds the name of a label; false if the piece is not one. */
+bool labels_name(const char *piece, size_t length, struct bytes *name);
 /* Returns -1 with ERROR_MEMORY; there is nothing to free then. */
 int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err);
-/* Does the same for a SentencePiece file without opening a tokenizer, which takes a hundred times
- * as long. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+/* Does the same, except for the lead, for a SentencePiece file without opening a tokenizer, which
+ * takes a hundred times as long. Returns -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 int labels_read(const char *path, struct labels *labels, struct error *err);
 void labels_done(struct labels *labels);
 
@@ -206,12 +214,11 @@ void readable_done(struct readable *readable);
  */
 struct opaque_run readable_around(const char *text, size_t length, size_t begin, size_t end);
 
-/* Adds the runs that make tokens [count] of this text unreadable to those that are held, in the
- * arena, and sets *found to their number. Returns -1 with ERROR_MEMORY. Time is proportional to the
- * length of the text. */
-int readable_hold(const struct readable *readable, const char *text, size_t length,
-                  const struct token *tokens, size_t count, struct opaque_runs *held, size_t *found,
-                  struct arena *arena, struct error *err);
+/* Adds the runs that make tokens of this text unreadable to those that are held, in the arena.
+ * Returns their number, or -1 with ERROR_MEMORY. Time is proportional to the length of the text. */
+ptrdiff_t readable_hold(const struct readable *readable, struct bytes text,
+                        const struct token_list *tokens, struct opaque_runs *held,
+                        struct arena *arena, struct error *err);
 
 /* ---- for the kinds of tokenizers ---- */
 
@@ -230,8 +237,8 @@ struct tokenizer_kind {
     const char *(*piece)(const void *model, int id);
     bool (*is_text)(const void *model, int id);
     int (*find)(const void *model, const char *piece);
-    int (*encode)(const void *model, const char *text, size_t length, struct arena *arena,
-                  struct token **tokens, size_t *count, struct error *err);
+    int (*encode)(const void *model, struct bytes text, struct arena *arena, struct token_list *out,
+                  struct error *err);
     int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena,
                   char **text, struct error *err);
 };

@@ -69,9 +69,11 @@ size_t config_target_positions(const struct model_config *config) {
 size_t config_readout_size(const struct model_config *config) {
     if (is_transformer(config))
         return config->decoder.hidden;
-    bool concat = strcmp(config->decoder.readout, "concat") == 0;
-    return concat ? config_context_size(config) + config->decoder.hidden
-                  : config->decoder.readout_size;
+    bool concat = strcmp(config->decoder.readout, "concat") == 0,
+         state = strcmp(config->decoder.readout, "state") == 0;
+    return concat  ? config_context_size(config) + config->decoder.hidden
+           : state ? config->decoder.hidden
+                   : config->decoder.readout_size;
 }
 
 /* ---- keys and rules ---- */
@@ -85,7 +87,7 @@ struct raw_config {
         values[CONFIG_NAME_BYTES]; /* the attention's scale, keys and values */
     char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES],
         punctuation[CONFIG_NAME_BYTES]; /* on which sides */
-    char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
+    char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES], query[CONFIG_NAME_BYTES];
     struct model_config config;
 };
 
@@ -253,11 +255,13 @@ static void set_choices(struct raw_config *raw) {
     config->decoder.initial_state = strcmp(raw->initial_state, "zero") == 0   ? INITIAL_ZERO
                                     : strcmp(raw->initial_state, "last") == 0 ? INITIAL_LAST
                                                                               : INITIAL_MEAN;
-    config->decoder.first_input = strcmp(raw->first_input, "zero") == 0  ? FIRST_ZERO
-                                  : strcmp(raw->first_input, "eos") == 0 ? FIRST_EOS
-                                                                         : FIRST_BOS;
+    config->decoder.first_input = strcmp(raw->first_input, "zero") == 0   ? FIRST_ZERO
+                                  : strcmp(raw->first_input, "eos") == 0  ? FIRST_EOS
+                                  : strcmp(raw->first_input, "id_0") == 0 ? FIRST_ID
+                                                                          : FIRST_BOS;
     config->defaults.replaces = strcmp(raw->finished, "replaced") == 0;
     config->decoder.initial_cell = strcmp(raw->initial_cell, "state") == 0;
+    config->decoder.query_top = strcmp(raw->query, "top") == 0;
 }
 
 /* ---- checking rules ---- */

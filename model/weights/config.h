@@ -8,15 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 16 };
+enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 64 };
 
 /* The blocks of a transformer's stack. */
 struct blocks_config {
     size_t heads, filter; /* H; f, of the feed-forward */
-    char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], positions[CONFIG_NAME_BYTES];
-    bool embedding_scale;   /* embeddings times sqrt(d) */
-    size_t position_offset; /* the position of the first token */
-    double epsilon;         /* epsilon of the blocks' norms */
+    size_t head_size;     /* columns of a head; 0: d / H */
+    bool scaled_scores;   /* scores are divided by the root of a head's columns */
+    bool biases;          /* linear layers have biases */
+    char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], norm_type[CONFIG_NAME_BYTES],
+        positions[CONFIG_NAME_BYTES];
+    bool gated;                           /* the feed-forward has a gate */
+    bool embedding_scale;                 /* embeddings times sqrt(d) */
+    bool embedding_norm;                  /* the input of the first block is normalised */
+    size_t position_offset;               /* the position of the first token */
+    size_t rotary_size;                   /* columns of each head that are rotated; 0: all */
+    char rotary_pairs[CONFIG_NAME_BYTES]; /* which columns are rotated together */
+    double rotary_base;
+    size_t relative_buckets, relative_distance; /* of relative positions; the distance from which on
+                                                   all share the last bucket */
+    bool relative_shared;                       /* all layers have the same biases */
+    double epsilon;                             /* epsilon of the blocks' norms */
 };
 
 /* Names of table rows (cells, scores, styles, readouts) stay strings: the module that owns the
@@ -25,11 +37,12 @@ struct encoder_config {
     char type[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES];
     size_t layers, embedding, hidden;
     bool bidirectional;
-    bool eos; /* the encoder reads </s> at the end of a sentence */
+    bool bos, eos; /* the encoder reads <s> before and </s> after a sentence */
     bool residual;
     size_t width; /* convolutional: each output of a layer depends on this many tokens; odd */
     char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
-    size_t transitions;    /* cells without input after a layer's first */
+    size_t transitions; /* cells without input after a layer's first */
+    size_t padded_to; /* recurrent: tokens up to which a shorter text is read as padded; 0: none */
     bool embedding_shared; /* source and target have one embedding, decoder.embedding */
     struct blocks_config blocks;
 };
@@ -55,7 +68,7 @@ struct tokenizer_side {
     bool lowers;   /* capitals: "lowered" (model/text/tokenizer.h) instead of "kept" */
 };
 
-enum first_input { FIRST_BOS, FIRST_ZERO, FIRST_EOS };
+enum first_input { FIRST_BOS, FIRST_ZERO, FIRST_EOS, FIRST_ID };
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
 
 struct decoder_config {
@@ -64,12 +77,14 @@ struct decoder_config {
     bool input_feeding, initial_projection;
     char prefix[CONFIG_NAME_BYTES]; /* pieces, with spaces between them, that begin each translation
                                        but are not in it; "none" */
-    enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s> */
+    enum first_input first_input;   /* the embedding of <s>, zeros, or the embedding of </s>
+                                       or of the token with the id 0 */
     enum initial_state initial_state;
     bool residual;
     char normalization[CONFIG_NAME_BYTES]; /* for its cells, initial projections and readout */
     size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of
                                               each layer above it */
+    bool query_top;    /* style bahdanau: the state of the last layer asks, not that of the first */
     bool initial_cell; /* initial_cell: "state" (an LSTM's c starts as its h does) instead of "zero"
                         */
     struct blocks_config blocks;

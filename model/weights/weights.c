@@ -390,9 +390,9 @@ static void read_rows(const void *context, size_t first, size_t count, float *ro
 }
 
 /* Sets the weight [out, in] from which a linear is packed, and its scale, or makes the source read
- * the weight in parts. */
+ * the weight in parts. reading: NULL if it is not packed. */
 static int read_weight(struct weights *weights, const struct linear_names *names,
-                       struct parameter *parameter, bool packs, struct linear_source *source,
+                       struct parameter *parameter, struct linear_source *source,
                        struct reading *reading, struct error *err) {
     size_t in = source->in, columns = names->columns > 0 ? names->columns : in;
 
@@ -404,7 +404,7 @@ static int read_weight(struct weights *weights, const struct linear_names *names
         one = scale_of(parameter, row) == first;
     source->scale = one ? first : 0;
 
-    if (packs && !parameter->values && !is_in_place(parameter)) {
+    if (reading && !parameter->values && !is_in_place(parameter)) {
         *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};
         if (names->columns > 0 &&
             !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
@@ -455,7 +455,7 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
         panels_find(weights->panels, &matrix, source.lookups)) {
         source.packed = matrix.packed;
         source.rows = matrix.rows;
-    } else if (read_weight(weights, names, parameter, matrix.packing != NULL, &source, &reading,
+    } else if (read_weight(weights, names, parameter, &source, matrix.packing ? &reading : NULL,
                            err) != 0) {
         return weights_fail(weights);
     }

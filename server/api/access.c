@@ -22,7 +22,7 @@ bool access_is_loading(const struct request *request, struct reply *reply) {
 bool access_admit(const struct service *service, const struct request *request,
                   struct reply *reply) {
     enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
-    if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
+    if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->waits.accepted))
         return true;
     metrics_rejected(service->metrics,
                      state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
@@ -34,6 +34,9 @@ bool access_admit(const struct service *service, const struct request *request,
 
 const char *const access_key_headers[ACCESS_KEY_HEADERS] = {
     "X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key", "X-Api-Token"};
+
+/* How the key is sent to endpoints that have no dialect. */
+static const char usual_key[] = "Authorization: Bearer KEY, X-Api-Key: KEY, or the field api_key";
 
 static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
 
@@ -81,21 +84,23 @@ static struct secret shown_key(const struct call *call) {
 }
 
 /* Returns 1 if the key has a holder, 0 if it is missing or unknown, and -1 if memory runs out.
- * *sent is true if the call has a key. */
+ * *sent is true if the call has a key. spoken is set to the dialect of a body that was parsed. */
 static int find_holder(struct keys *keys, const struct call *call, bool *sent,
-                       struct key_holder *holder) {
+                       const struct dialect **spoken, struct key_holder *holder) {
     struct secret secret = shown_key(call);
     json_t *root = NULL;
     int found = 0;
 
     /* A body that may contain the key is parsed twice: here only for the key, since the sender is
      * not known yet. */
-    if (secret.length == 0 && call_begins_json(call)) {
+    if (secret.length == 0 && call->route && route_has(call->route, ROUTE_KEYED) &&
+        call_begins_json(call)) {
         root = value_parse(call->body, call->length, 0, NULL);
         const json_t *value = json_object_get(root, "api_key");
         value = value ? value : json_object_get(root, "auth_key");
         secret = (struct secret){json_string_value(value), json_string_length(value)};
         found = value_lacked_memory() ? -1 : 0;
+        *spoken = root ? route_spoken(call->route, &(struct dialect_fields){root, call}) : *spoken;
     }
     *sent = secret.length > 0;
     if (found == 0 && *sent)
@@ -104,20 +109,16 @@ static int find_holder(struct keys *keys, const struct call *call, bool *sent,
     return found;
 }
 
-/* LibreTranslate's clients send the key in the body, and so do others in forms. */
 bool access_shows_key(const struct service *service, const struct route *route,
-                      const struct call *call, bool form) {
-    bool needed = service->keys && route->access >= ACCESS_USER,
-         in_body = !route->dialects || route->dialects[0]->speaks ||
-                   route->dialects[0]->key_in_json || form;
-    return !needed || !in_body || shown_key(call).length > 0;
+                      const struct call *call) {
+    bool needed = service->keys && route->access >= ACCESS_USER;
+    return !needed || !route_has(route, ROUTE_KEYED) || shown_key(call).length > 0;
 }
 
 int access_authorize(const struct service *service, const struct route *route,
                      const struct call *call, struct request *request, struct reply *reply) {
     struct key_holder holder;
-    bool sent;
-    bool lists = route->access == ACCESS_LIST;
+    bool sent, lists = route->access == ACCESS_LIST;
     if (route->access == ACCESS_OPEN || (route->access < ACCESS_ADMIN && !service->keys) ||
         ((route->access == ACCESS_ADMIN || lists) && call->administrator))
         return 0;
@@ -125,15 +126,14 @@ int access_authorize(const struct service *service, const struct route *route,
         return reply_fail(
             reply, STATUS_FORBIDDEN, NULL,
             "this requires an admin API key, and the server was started without --api-keys");
-    int found = find_holder(service->keys, call, &sent, &holder);
+    int found = find_holder(service->keys, call, &sent, &reply->dialect, &holder);
     if (found < 0)
         return reply_fail_memory(reply);
     if (lists && !found)
         return 0;
     if (!sent)
-        return reply_fail(
-            reply, STATUS_UNAUTHORIZED, NULL,
-            "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
+        return reply_fail(reply, STATUS_UNAUTHORIZED, NULL, "an API key is required: %s",
+                          reply->dialect && reply->dialect->key ? reply->dialect->key : usual_key);
     if (!found)
         return reply_fail(reply, STATUS_FORBIDDEN, NULL, "Invalid API key");
     struct key_holder *key = arena_alloc(&request->arena, 1, sizeof *key);
@@ -148,10 +148,11 @@ int access_authorize(const struct service *service, const struct route *route,
 
 bool access_is_administrator(const struct service *service, const struct call *call) {
     struct key_holder holder;
+    const struct dialect *spoken = NULL;
     bool sent;
     if (call->administrator || !service->keys)
         return call->administrator;
-    return find_holder(service->keys, call, &sent, &holder) == 1 && holder.admin;
+    return find_holder(service->keys, call, &sent, &spoken, &holder) == 1 && holder.admin;
 }
 
 int access_take_models(const struct service *service, const struct route *route,
@@ -195,17 +196,17 @@ static bool take(const struct service *service, const struct request *request,
                  const struct charge *charge, struct reply *reply) {
     struct limit limit = request->key ? request->key->limit : (struct limit){0};
     if (limit.rate <= 0)
-        limit.rate = service->options.rate;
+        limit.rate = service->options->rate;
     if (limit.burst == 0)
-        limit.burst = service->options.burst;
+        limit.burst = service->options->burst;
     double wait_s;
     enum limiter_verdict verdict = limiter_take(service->limiter, charge, &limit, &wait_s);
     if (verdict == LIMITER_RATE) {
-        reply_fail_busy(service, REJECTED_RATE, "rate_limited", wait_s, reply,
+        reply_fail_busy(service, (struct reply_busy){REJECTED_RATE, "rate_limited", wait_s}, reply,
                         "at most %g sentences per second are allowed for each client", limit.rate);
     } else if (verdict == LIMITER_DAILY) {
         reply_fail_busy(
-            service, REJECTED_QUOTA, "quota_exceeded", 0, reply,
+            service, (struct reply_busy){REJECTED_QUOTA, "quota_exceeded", 0}, reply,
             "this API key may translate %llu characters a day, and has no room for this text today",
             (unsigned long long)limit.daily);
         reply->retry_after_s =

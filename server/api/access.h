@@ -16,16 +16,15 @@ bool access_is_loading(const struct request *request, struct reply *reply);
 bool access_is_key(const char *name);
 /* Checks the key that the route requires. It reads, in this order, Authorization (Bearer or
  * DeepL-Auth-Key), a header of access_key_headers, a field of a form or the query string
- * (access_is_key), and the field api_key or auth_key of a JSON object; null and "" count as absent.
- * Returns 0, with request->key set if a key is required, or -1 after setting the reply: 401, 403,
- * or 503 if memory runs out. */
+ * (access_is_key), and, of a route with ROUTE_KEYED, the field api_key or auth_key of a JSON
+ * object; null and "" count as absent. Returns 0, with request->key set if a key is required, or -1
+ * after setting the reply: 401, 403, or 503 if memory runs out. */
 int access_authorize(const struct service *service, const struct route *route,
                      const struct call *call, struct request *request, struct reply *reply);
 /* Returns true if the head of the request shows whether its sender may call the endpoint, before
- * the body is read: its body cannot have the key. call: without a body. form: the body will be a
- * form. */
+ * the body is read: its body cannot have the key. call: without a body. */
 bool access_shows_key(const struct service *service, const struct route *route,
-                      const struct call *call, bool form);
+                      const struct call *call);
 /* Returns true if the call comes from an administrator, by the administrators' Unix socket or by a
  * key, even if its route requires no key. */
 bool access_is_administrator(const struct service *service, const struct call *call);

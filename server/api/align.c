@@ -10,6 +10,7 @@
 #include "server/base/strings.h"
 #include "server/decode/links.h"
 #include "server/models/catalog.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,11 +19,6 @@ enum {
     MOST_CELLS = 1 << 18,
     LEAST_LETTERS = 4, /* letters of a word that is missing if nothing is linked with it */
     LETTERS_OF_WIDE = 3
-};
-
-/* What is written beside the sentences only if `include` names it. */
-enum {
-    FLAT = INCLUDE_WORDS | INCLUDE_PHRASES | INCLUDE_QUALITY | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS
 };
 
 /* One text and its translation. */
@@ -41,23 +37,22 @@ struct aligned_pairs {
 /* ---- pairs of sentences ---- */
 
 /* Gives the sentences of one side, or what is not blank of it. */
-static int split(const char *language, bool whole, const char *text, size_t length,
-                 struct arena *arena, struct span **spans, size_t *count, struct error *err) {
+static int split(const char *language, bool whole, struct bytes text, struct arena *arena,
+                 struct spans *out, struct error *err) {
     struct segmenter *segmenter = whole ? NULL : segmenter_open(language, err);
     int result = 0;
     if (segmenter) {
-        result = segmenter_split(segmenter, text, length, arena, spans, count, err);
+        result = segmenter_split(segmenter, text, arena, out, err);
     } else if (err->code == ERROR_MEMORY) {
         result = -1;
     } else { /* a language without a code, as some models have, is not split */
-        struct span visible = segmenter_trim(text, length),
+        struct span visible = segmenter_trim(text.start, text.length),
                     *one = arena_alloc(arena, 1, sizeof *one);
         *err = (struct error){0};
         if (!one)
             return error_memory(err);
         *one = visible;
-        *spans = one;
-        *count = visible.begin < visible.end;
+        *out = (struct spans){one, visible.begin < visible.end};
     }
     segmenter_free(segmenter);
     return result;
@@ -72,33 +67,32 @@ static int cut_pair(struct request *request, struct aligned_pair *pair, bool who
     const char *from = text->language ? text->language : reader->info.source,
                *variant = text->second ? text->second_variant : text->variant,
                *to = variant && writer->info.languages ? variant : writer->info.target;
-    struct span *sources, *targets;
-    struct bead *beads;
-    size_t source_count, target_count;
+    const struct bytes source = {text->source, text->source_length},
+                       target = {text->target, text->target_length};
+    struct spans sources, targets;
+    struct beads beads;
     struct error error = {0};
-    if (split(from, whole, text->source, text->source_length, scratch, &sources, &source_count,
-              &error) != 0 ||
-        split(to, whole, text->target, text->target_length, scratch, &targets, &target_count,
-              &error) != 0)
+    if (split(from, whole, source, scratch, &sources, &error) != 0 ||
+        split(to, whole, target, scratch, &targets, &error) != 0)
         return reply_fail_memory(reply);
-    if (source_count == 0 || target_count == 0)
+    if (sources.count == 0 || targets.count == 0)
         return 0;
-    if (source_count > *cells / target_count)
+    if (sources.count > *cells / targets.count)
         return reply_fail(reply, STATUS_TOO_LARGE, "text",
                           "text must have fewer sentences: %zu and %zu are too many to be paired; "
                           "send them in parts",
-                          source_count, target_count);
-    *cells -= source_count * target_count;
-    if (beads_find(sources, source_count, targets, target_count, scratch, &beads, &pair->count,
-                   &error) != 0 ||
-        !(pair->texts = arena_alloc(&request->arena, pair->count, sizeof *pair->texts)))
+                          sources.count, targets.count);
+    *cells -= sources.count * targets.count;
+    if (beads_find(&sources, &targets, scratch, &beads, &error) != 0 ||
+        !(pair->texts = arena_alloc(&request->arena, beads.count, sizeof *pair->texts)))
         return reply_fail_memory(reply);
+    pair->count = beads.count;
     for (size_t i = 0; i < pair->count; i++) {
-        const struct bead *bead = &beads[i];
-        size_t begin = sources[bead->source].begin,
-               end = sources[bead->source + bead->source_count - 1].end,
-               target_begin = targets[bead->target].begin,
-               target_end = targets[bead->target + bead->target_count - 1].end;
+        const struct bead *bead = &beads.all[i];
+        size_t begin = sources.all[bead->source].begin,
+               end = sources.all[bead->source + bead->source_count - 1].end,
+               target_begin = targets.all[bead->target].begin,
+               target_end = targets.all[bead->target + bead->target_count - 1].end;
         struct text *one = &pair->texts[i];
         *one = *text;
         one->source = text->source + begin;
@@ -158,7 +152,8 @@ struct aligned {
     size_t link_count, link_room;
     struct phrase_pair *phrases; /* [phrase_count] */
     size_t phrase_count, phrase_room;
-    bool *linked; /* [source.count] words to which any kind of links would lead */
+    bool *linked; /* words of the client's text, the target's if it is reversed, to which any kind
+                     of links would lead */
     size_t linked_room;
     float *quality; /* [quality_count] of the target words */
     size_t quality_count, quality_room;
@@ -181,55 +176,59 @@ static int add_words(struct side *side, const struct span *words, size_t count, 
 /* Adds words that no sentence has, because the other side is blank. */
 static int add_alone(struct aligned *aligned, struct side *side,
                      const struct translator *translator, size_t length) {
-    struct span *words;
-    size_t count;
-    return rendering_words(translator, WORDS_UNICODE, side->text, length, aligned->arena, &words,
-                           &count, NULL) == 0
-               ? add_words(side, words, count, 0, aligned->arena)
+    struct spans words;
+    return rendering_words(translator, WORDS_UNICODE, (struct bytes){side->text, length},
+                           aligned->arena, &words, NULL) == 0
+               ? add_words(side, words.all, words.count, 0, aligned->arena)
                : -1;
 }
 
 static int add_links(const struct request *request, struct aligned *aligned, bool head,
                      const struct word_matrix *weights, size_t source, size_t target) {
-    static const char *const of_missing = "several";
-    const struct links_kind *kinds[] = {links_kind_find(of_missing), request->wanted.links};
+    bool reversed = request->parameters.reversed;
+    /* a model finds something for each word that it writes: the text's words are then linked only
+     * if the choice of both sides is the same */
+    const struct links_kind *kinds[] = {links_kind_find(reversed ? "balanced" : "several"),
+                                        request->wanted.links};
     size_t count = weights->source_count * weights->target_count;
     float *copy = arena_alloc(aligned->arena, count, sizeof *copy);
-    bool *linked = arena_grow(aligned->arena, aligned->linked, source, &aligned->linked_room,
-                              weights->source_count + 1, sizeof *linked);
+    size_t begin = reversed ? target : source,
+           words_of_text = reversed ? weights->target_count : weights->source_count;
+    bool *linked = arena_grow(aligned->arena, aligned->linked, begin, &aligned->linked_room,
+                              words_of_text + 1, sizeof *linked);
     struct links links;
     if (!copy || !linked)
         return -1;
     aligned->linked = linked;
-    memset(linked + source, 0, weights->source_count * sizeof *linked);
+    memset(linked + begin, 0, words_of_text * sizeof *linked);
     for (size_t k = 0; k < 2; k++) { /* the second kind is the one that is written */
         struct word_matrix matrix = *weights;
         matrix.weights = memcpy(copy, weights->weights, count * sizeof *copy);
         links_prepare(kinds[k], &matrix, !head);
         if (links_make(kinds[k], &matrix, aligned->arena, &links, NULL) != 0)
             return -1;
-        for (size_t i = 0; i < links.count; i++)
-            linked[source + links.all[i].source] = true;
+        for (size_t i = 0; i < links.count && (k == 0 || !reversed); i++)
+            linked[begin + (reversed ? links.all[i].target : links.all[i].source)] = true;
     }
     struct link *all = arena_grow(aligned->arena, aligned->links, aligned->link_count,
                                   &aligned->link_room, links.count + 1, sizeof *all);
-    struct phrase_pair *found, *phrases;
-    size_t phrase_count;
-    if (!all ||
-        phrase_pairs_find(links.all, links.count, weights->source_count, weights->target_count,
-                          aligned->arena, &found, &phrase_count, NULL) != 0 ||
+    const struct word_links words = {links.all, links.count, weights->source_count,
+                                     weights->target_count};
+    struct phrase_pairs found;
+    struct phrase_pair *phrases;
+    if (!all || phrase_pairs_find(&words, aligned->arena, &found, NULL) != 0 ||
         !(phrases = arena_grow(aligned->arena, aligned->phrases, aligned->phrase_count,
-                               &aligned->phrase_room, phrase_count + 1, sizeof *phrases)))
+                               &aligned->phrase_room, found.count + 1, sizeof *phrases)))
         return -1;
     aligned->links = all;
     aligned->phrases = phrases;
     for (size_t i = 0; i < links.count; i++)
         all[aligned->link_count++] =
             (struct link){source + links.all[i].source, target + links.all[i].target};
-    for (size_t i = 0; i < phrase_count; i++)
+    for (const struct phrase_pair *pair = found.all; pair < found.all + found.count; pair++)
         phrases[aligned->phrase_count++] =
-            (struct phrase_pair){{source + found[i].source.begin, source + found[i].source.end},
-                                 {target + found[i].target.begin, target + found[i].target.end}};
+            (struct phrase_pair){{source + pair->source.begin, source + pair->source.end},
+                                 {target + pair->target.begin, target + pair->target.end}};
     return 0;
 }
 
@@ -238,8 +237,9 @@ static int add_quality(struct aligned *aligned, const struct sentence *sentence,
     struct quality quality;
     if (!aligned->estimated)
         return 0;
-    if (rendering_quality(sentence, &sentence->hypotheses[0], sides->target.tokens,
-                          sides->target.count, aligned->arena, &quality, NULL) != 0)
+    if (rendering_quality(sentence, &sentence->hypotheses[0],
+                          &(struct token_words){sides->target.tokens, sides->target.count},
+                          aligned->arena, &quality, NULL) != 0)
         return -1;
     float *all = arena_grow(aligned->arena, aligned->quality, aligned->quality_count,
                             &aligned->quality_room, quality.count + 1, sizeof *all);
@@ -267,8 +267,8 @@ static int add_sentence(const struct request *request, const struct aligned_pair
            target_begin = (size_t)(text->target - pair->whole.target);
     bool head = translator_info(sentence->translator).alignment_head;
     if (rendering_make(sentence, best, aligned->arena, &rendering, NULL) != 0 ||
-        render_words(sentence, WORDS_UNICODE, best, &rendering, aligned->arena, &sides, NULL) !=
-            0 ||
+        render_words(&(struct rendered_sentence){sentence, best, &rendering}, WORDS_UNICODE,
+                     aligned->arena, &sides, NULL) != 0 ||
         render_merge(&sides, best->alignment, aligned->arena, &weights, NULL) != 0 ||
         add_words(&aligned->source, sides.source.words, sides.source.count, begin,
                   aligned->arena) != 0 ||
@@ -298,8 +298,37 @@ static int align_pair(const struct request *request, const struct aligned_pair *
     if (add_alone(aligned, &aligned->source, reader, pair->whole.source_length) != 0 ||
         add_alone(aligned, &aligned->target, reader, pair->whole.target_length) != 0)
         return -1;
-    aligned->linked = arena_zalloc(aligned->arena, aligned->source.count, sizeof *aligned->linked);
+    size_t words = request->parameters.reversed ? aligned->target.count : aligned->source.count;
+    aligned->linked = arena_zalloc(aligned->arena, words, sizeof *aligned->linked);
     return aligned->linked ? 0 : -1;
+}
+
+static int compare_links(const void *a, const void *b) {
+    const struct link *one = a, *other = b;
+    return one->target != other->target   ? (one->target < other->target ? -1 : 1)
+           : one->source != other->source ? (one->source < other->source ? -1 : 1)
+                                          : 0;
+}
+
+static int compare_phrases(const void *a, const void *b) {
+    const struct phrase_pair *one = a, *other = b;
+    return (one->target.begin > other->target.begin) - (one->target.begin < other->target.begin);
+}
+
+/* Exchanges the sides, and restores the order of links and phrases, which is the target's. */
+static void transpose(struct aligned *aligned) {
+    struct side side = aligned->source;
+    aligned->source = aligned->target;
+    aligned->target = side;
+    for (size_t i = 0; i < aligned->link_count; i++)
+        aligned->links[i] = (struct link){aligned->links[i].target, aligned->links[i].source};
+    for (size_t i = 0; i < aligned->phrase_count; i++)
+        aligned->phrases[i] =
+            (struct phrase_pair){aligned->phrases[i].target, aligned->phrases[i].source};
+    if (aligned->link_count > 0)
+        qsort(aligned->links, aligned->link_count, sizeof *aligned->links, compare_links);
+    if (aligned->phrase_count > 0)
+        qsort(aligned->phrases, aligned->phrase_count, sizeof *aligned->phrases, compare_phrases);
 }
 
 /* ---- what is missing ---- */
@@ -440,18 +469,22 @@ static void put_pair(struct request *request, const struct aligned_pair *pair, s
     struct arena arena;
     struct text joined;
     arena_init(&arena, SCRATCH_BYTES);
+    bool reversed = request->parameters.reversed;
     struct aligned aligned = {
         .arena = &arena,
-        .estimated = !pair->whole.second &&
+        .estimated = !reversed && !pair->whole.second &&
                      (pair->whole.model ? pair->whole.model : request->model)->info.quality};
     writer_begin_object(out, NULL);
-    writer_string_of(out, "text", pair->whole.target, pair->whole.target_length);
+    writer_string_of(out, "text", reversed ? pair->whole.source : pair->whole.target,
+                     reversed ? pair->whole.source_length : pair->whole.target_length);
     answer_put_models(request, &pair->whole, out);
     if (align_pair(request, pair, &aligned) == 0 && join(pair, &arena, &joined) == 0) {
         const struct whole whole = {{joined.source, joined.source_length},
                                     {joined.target, joined.target_length}};
+        if (reversed)
+            transpose(&aligned);
         put_aligned(&aligned, out);
-        if (request->wanted.include & ~(unsigned)FLAT)
+        if (request->wanted.include & ~(unsigned)ALIGN_PARTS)
             put_sentences(request, pair, &joined, out);
         size_t before = out->length;
         if (joined.count > 0)

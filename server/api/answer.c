@@ -84,6 +84,10 @@ void answer_put_text(struct request *request, const struct text *text, const str
             put_first_text(text, &arena, out);
         writer_begin_array(out, "sentences");
         for (size_t i = 0; i < text->count && !members_are_over(&members); i++) {
+            if (!text->sentences) {
+                members_put_shown(&members, i);
+                continue;
+            }
             writer_begin_object(out, NULL);
             members_put(&members, i, &rendered.sentences[i]);
             writer_end_object(out);
@@ -110,9 +114,10 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
         count += item->texts[i].count;
     }
     char *joined = arena_alloc(arena, bytes + 1, 1), *at = joined;
-    struct sentence *sentences = arena_alloc(arena, count, sizeof *sentences);
+    bool kept = item->count > 0 && item->texts[0].sentences;
+    struct sentence *sentences = kept ? arena_alloc(arena, count, sizeof *sentences) : NULL;
     struct job *jobs = arena_alloc(arena, count, sizeof *jobs);
-    if (!joined || !sentences || !jobs)
+    if (arena_failed(arena))
         return -1;
     *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->chosen.model};
     out->source = item->count > 0 ? joined : item->source;
@@ -124,13 +129,15 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
         const struct text *text = &item->texts[i];
         size_t begin = (size_t)(at - joined);
         for (size_t j = 0; j < text->count; j++) {
-            jobs[out->count] = text->jobs[j];
-            struct sentence *sentence = &sentences[out->count++];
-            *sentence = text->sentences[j]; /* the shared members are only read */
-            sentence->text = joined;
-            sentence->source.begin += begin;
-            sentence->source.end += begin;
-            jobs[out->count - 1].source = sentence->source;
+            struct job *job = &jobs[out->count];
+            *job = text->jobs[j];
+            job->source = (struct span){begin + job->source.begin, begin + job->source.end};
+            if (kept) {
+                sentences[out->count] = text->sentences[j]; /* the shared members are only read */
+                sentences[out->count].text = joined;
+                sentences[out->count].source = job->source;
+            }
+            out->count++;
         }
         at = mempcpy(mempcpy(at, text->source, text->source_length), "\n", 1);
     }
@@ -184,7 +191,8 @@ bool answer_is_large(struct request *request) {
         if (!request->keeps) /* assume that the target is as long as the source */
             bytes += JOB_BYTES + job->source.end - job->source.begin;
         bytes += 2 * (size_t)job->tokens * (request->pairs ? PAIRED_BYTES : TOKEN_BYTES);
-        if (request->keeps)
+        bytes += job->outcome ? job->outcome->shown_length : 0;
+        if (request->keeps && decoded_of(job)) /* NULL: as in least_of_sentence */
             members_count(request, decoded_of(job), &count);
     }
     return bytes + count.length >= LARGE_BYTES || writer_ended(&count);
@@ -207,19 +215,21 @@ size_t answer_least_bytes(struct request *request) {
 }
 
 static size_t least_of_job(const struct job *job) {
-    return least_of_sentence(job->request, decoded_of(job));
+    return job->request->keeps ? least_of_sentence(job->request, decoded_of(job))
+           : job->outcome      ? job->outcome->shown_length
+                               : 0;
 }
 
 void answer_bound(const struct service *service, struct request *request) {
-    bool own = !request->plan && !request->pairs && request->keeps;
+    bool own = request->keeps ? !request->plan && !request->pairs : request->show != NULL;
     for (size_t i = 0; i < request->text_count; i++)
         own = own && !request->texts[i].second;
     request->limit.least_bytes = own ? least_of_job : NULL;
-    request->limit.most_bytes = service->options.max_reply_bytes;
+    request->limit.most_bytes = service->options->max_reply_bytes;
 }
 
 struct writer answer_begin(const struct service *service) {
-    return (struct writer){.most = service->options.max_reply_bytes};
+    return (struct writer){.most = service->options->max_reply_bytes};
 }
 
 void answer_reply(const struct service *service, struct reply *reply, struct writer *w) {

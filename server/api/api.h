@@ -10,35 +10,14 @@
 #include "server/decode/scheduler.h"
 #include "server/glossaries/glossaries.h"
 #include "server/models/catalog.h"
+#include "server/options/options.h"
 
 /* ---- shared state: created by main, used by http and the endpoints ---- */
 
 enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 
-/* The options that apply to requests. main owns the strings. */
-struct service_options {
-    size_t workers, rows, queue;
-    size_t decode_memory; /* the most bytes that decoding a sentence may take; 0: no limit */
-    bool verbatim;        /* all requests are verbatim */
-    size_t max_body_bytes, body_memory, max_text_chars, request_memory, max_reply_bytes,
-        reply_memory;
-    size_t max_steps;    /* the most steps of an exact search */
-    size_t model_memory; /* the most bytes of all models together; 0: no limit */
-    size_t deadline_ms, document_ms, heartbeat_ms;
-    size_t document_bytes;     /* the most of a body with a document in an archive, unless
-                                  max_body_bytes is more */
-    size_t document_sentences; /* the most of a document */
-    double rate;               /* sentences a second; 0: no limit */
-    size_t burst;
-    const char *client_header; /* NULL: none */
-    const char *default_model; /* answers requests without model and languages; NULL: none */
-    const char *pivot; /* language code of the pivot; NULL: any; "none": never use two models */
-    const struct name_list *cors;  /* allowed origins; "*" alone: any */
-    const struct name_list *hosts; /* names of this machine; "*": any */
-};
-
 struct service {
-    struct service_options options;
+    const struct options *options; /* main owns them */
     struct metrics *metrics;
     struct scheduler *scheduler;
     struct catalog *catalog;
@@ -185,7 +164,10 @@ enum route_trait {
         1 << 2, /* the reply is sent before the request is decoded (documents_detach) */
     ROUTE_ADMIN =
         1 << 3, /* the endpoint is also served at administrators' addresses (--admin-listen) */
-    ROUTE_REST = 1 << 4, /* the last braces of the path match slashes, too */
+    ROUTE_REST = 1 << 4,  /* the last braces of the path match slashes, too */
+    ROUTE_KEYED = 1 << 5, /* the body, a form or JSON, may have the API key: clients of other
+                             services, and forms, send it there. The head of a request without a
+                             key then does not show whether it may be answered */
 };
 static inline bool route_has(const struct route *route, enum route_trait trait) {
     return route->traits & trait;

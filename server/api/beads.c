@@ -16,10 +16,10 @@ static const struct kind {
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* The lengths of the first i sentences together. */
-static size_t *add_lengths(const struct span *spans, size_t count, struct arena *arena) {
-    size_t *sums = arena_zalloc(arena, count + 1, sizeof *sums);
-    for (size_t i = 0; sums && i < count; i++)
-        sums[i + 1] = sums[i] + spans[i].end - spans[i].begin;
+static size_t *add_lengths(const struct spans *spans, struct arena *arena) {
+    size_t *sums = arena_zalloc(arena, spans->count + 1, sizeof *sums);
+    for (size_t i = 0; sums && i < spans->count; i++)
+        sums[i + 1] = sums[i] + spans->all[i].end - spans->all[i].begin;
     return sums;
 }
 
@@ -33,12 +33,12 @@ static double length_cost(double source, double target, double ratio) {
     return -log(tail > LEAST ? tail : LEAST) + (tail > LEAST ? 0 : fabs(delta));
 }
 
-int beads_find(const struct span *sources, size_t source_count, const struct span *targets,
-               size_t target_count, struct arena *arena, struct bead **beads, size_t *count,
-               struct error *err) {
+int beads_find(const struct spans *sources, const struct spans *targets, struct arena *arena,
+               struct beads *out, struct error *err) {
+    size_t source_count = sources->count, target_count = targets->count;
     size_t width = target_count + 1, cells = (source_count + 1) * width;
-    const size_t *source_sums = add_lengths(sources, source_count, arena),
-                 *target_sums = add_lengths(targets, target_count, arena);
+    const size_t *source_sums = add_lengths(sources, arena),
+                 *target_sums = add_lengths(targets, arena);
     struct bead *all = arena_alloc(arena, source_count, sizeof *all);
     double *costs = arena_alloc(arena, cells, sizeof *costs);
     uint8_t *last = arena_alloc(arena, cells, 1); /* the kind of the last bead of each prefix */
@@ -68,8 +68,7 @@ int beads_find(const struct span *sources, size_t source_count, const struct spa
 
     if (isinf(costs[cells - 1])) {
         *all = (struct bead){0, 0, source_count, target_count};
-        *beads = all;
-        *count = 1;
+        *out = (struct beads){all, 1};
         return 0;
     }
     size_t used = 0;
@@ -84,7 +83,6 @@ int beads_find(const struct span *sources, size_t source_count, const struct spa
         all[i] = all[used - 1 - i];
         all[used - 1 - i] = swap;
     }
-    *beads = all;
-    *count = used;
+    *out = (struct beads){all, used};
     return 0;
 }

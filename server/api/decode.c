@@ -57,12 +57,12 @@ void decode_finish(const struct service *service, struct request *request, struc
 
 /* A document or a long text queues at most WORKER_WINDOW sentences per worker at once, since other
  * requests of the same client wait until these are taken, and at most 1 / QUEUE_SHARE of the queue.
- */
-enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4, LONG_CHARACTERS = 10000 };
+ * A text is long if it has more than so many characters or sentences. */
+enum { WORKER_WINDOW = 16, QUEUE_SHARE = 4, LONG_CHARACTERS = 10000, LONG_SENTENCES = 200 };
 
 size_t decode_window(const struct service *service) {
     size_t most = scheduler_limits(service->scheduler)->jobs / QUEUE_SHARE,
-           window = WORKER_WINDOW * service->options.workers;
+           window = WORKER_WINDOW * service->options->workers;
     return window < most ? window : most > 0 ? most : 1;
 }
 
@@ -83,6 +83,7 @@ void decode_prepare(const struct service *service, const char *field, struct req
                                  [REQUEST_TARGET] = request->target_name,
                                  [REQUEST_SPLIT] = "split_sentences",
                                  [REQUEST_PREFIX] = "prefix",
+                                 [REQUEST_SUFFIX] = "suffix",
                                  [REQUEST_FORCE] = "force_attention",
                                  [REQUEST_HEADS] = "include",
                                  [REQUEST_GLOSSARY] = "glossary",
@@ -98,8 +99,12 @@ void decode_prepare(const struct service *service, const char *field, struct req
     }
     if (!wait_has_models(service, request, reply))
         return;
-    if (request->account.characters > LONG_CHARACTERS)
-        request->queued.window = decode_window(service);
+    const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
+    bool is_long = request->account.characters > LONG_CHARACTERS;
+    request->queued.long_window = decode_window(service);
+    request->queued.long_jobs = is_long                         ? 0
+                                : limits->jobs < LONG_SENTENCES ? limits->jobs
+                                                                : LONG_SENTENCES;
     int result = job_list(request, &input, &error);
     if (result != 0 && request->budget.spent == BUDGET_SENTENCES)
         reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field,
@@ -112,16 +117,13 @@ void decode_prepare(const struct service *service, const char *field, struct req
         fail_internal(request, &error, reply);
     if (result != 0 || error.code != ERROR_NONE)
         return;
+    request_extend(request, (int64_t)service->options->deadline_ms * 1000, LONG_CHARACTERS);
 
     /* refuse a request that could never be accepted */
-    const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = answer_least_bytes(request);
-    size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
+    size_t bytes = request_decoding_bytes(request), most = service->options->decode_memory;
     size_t kept = request_answer_bytes(request);
-    if (request_window(request) > limits->jobs)
-        reply_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu",
-                   field, limits->jobs, request->job_count);
-    else if (work > limits->work)
+    if (work > limits->work)
         reply_fail(reply, STATUS_TOO_LARGE, field,
                    "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
     else if (most > 0 && bytes > most)
@@ -130,13 +132,13 @@ void decode_prepare(const struct service *service, const char *field, struct req
                    "at most %zu are allowed: ask for "
                    "fewer hypotheses (beam_size, n_best) or a smaller max_length",
                    field, bytes, most);
-    else if (kept > service->options.request_memory)
+    else if (kept > service->options->request_memory)
         reply_fail(
             reply, STATUS_TOO_LARGE, field,
             "%s would need about %zu bytes of memory for its translation, and at most %zu are "
             "allowed: send it in parts",
-            field, kept, service->options.request_memory);
-    else if (least > service->options.max_reply_bytes)
+            field, kept, service->options->request_memory);
+    else if (least > service->options->max_reply_bytes)
         reply_fail_length(service, least, reply);
     answer_bound(service, request);
 }

@@ -52,6 +52,9 @@ void dialect_list_ignored(const struct reply *reply, char text[DIALECT_IGNORED_B
 
 struct dialect {
     const char *name; /* part of the cache's question (recall_answer) */
+    /* How clients of the service send their key, for the error that it is missing; KEY stands for
+     * it. */
+    const char *key;
     /* Returns true if the fields belong to this dialect. NULL if it shares no route with others. */
     bool (*speaks)(const struct dialect_fields *fields);
     /* Converts a form or a query string, in valid UTF-8, to the object that start takes. NULL: the
@@ -68,8 +71,6 @@ struct dialect {
     api_finish *finish;
     /* [<= DIALECT_MOST_FIELDS], up to one without a name. NULL: decode_start judges no fields. */
     const struct dialect_field *fields;
-    bool
-        key_in_json; /* the body's JSON may have the key, of a route that it shares with no other */
     /* For order_load: the field that may be repeated; NULL: none. */
     const char *several;
     /* For order_begin: how each order begins, the most texts (0: ORDER_MAX_TEXTS), and the bytes of

@@ -14,12 +14,14 @@ import schema
 
 HERE = Path(__file__).resolve().parent
 HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>alignd: the API</title>\
-<link rel="stylesheet" href="page/docs.css"><script type="module" src="page/docs.js"></script></head><body>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
+<meta name="color-scheme" content="light dark"><title>alignd: the API</title><link rel="icon" href="page/icon.svg" type="image/svg+xml">\
+<link rel="stylesheet" href="page/style.css"><link rel="stylesheet" href="page/docs.css"><script type="module" src="page/docs.js"></script></head><body>
 """
 TRY = """ For programs: <a href="openapi.json">openapi.json</a>. To try: \
-<a href="translate?text=Where+is+the+train+station%3F">translate?text=Where+is+the+train+station%3F</a>, or <a href=".">the page</a>.</p></header>
-<nav aria-label="Requests and objects"><label hidden>Find <input id="filter" type="search"></label><ul>
+<a href="translate?text=Where+is+the+train+station%3F">translate?text=Where+is+the+train+station%3F</a>.</p>
+<p><a href=".">Translate</a> <a href="page/models.html">Models</a></p></header>
+<nav aria-label="Requests and objects"><label class="find">Find <input id="filter" type="search"></label>
 """
 
 
@@ -61,9 +63,9 @@ def schema_in(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def operation(path: str, method: str, one: dict[str, Any]) -> str:
-    out = (f'<section id="{one["operationId"]}" data-method="{method}" data-path="{path}"><h3><span>{method}</span> '
-           f'{path}</h3>\n<p>{text(one["summary"])}')
-    out += ". <em>With API keys: needs one.</em></p>\n" if "security" in one else "</p>\n"
+    out = (f'<section id="{one["operationId"]}" data-method="{method}" data-path="{path}">'
+           f'<p class="tag">{one["tags"][0]}</p><h2><span>{method}</span> {path}</h2>\n<p>{text(one["summary"])}')
+    out += ". <em>With API keys: needs one.</em></p>\n" if one["security"] else "</p>\n"
     if one.get("parameters"):
         rows = (row(p["name"], p.get("required", False), p.get("schema") or schema_in(p["content"]),
                     p.get("description")) for p in one["parameters"])
@@ -88,18 +90,25 @@ def component(name: str, schema: dict[str, Any]) -> str:
         shown = f"<table>\n{''.join(rows)}</table>\n"
     else:
         shown = f"<p>{type_of(schema)}</p>\n"
-    return f'<section id="{name}"><h3>{name}</h3>\n{shown}</section>\n'
+    return f'<section id="{name}"><p class="tag">Objects</p><h2>{name}</h2>\n{shown}</section>\n'
+
+
+def group(title: str, note: str, links: str) -> str:
+    """A heading and its links."""
+    return f'<div><h2 title="{text(note)}">{title}</h2><ul>\n{links}</ul></div>\n'
 
 
 def page(document: dict[str, Any]) -> str:
     info = document["info"]
     operations = [(path, method, one) for path, methods in document["paths"].items() for method, one in methods.items()]
-    links = "".join(f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n'
-                    for path, method, one in operations)
+    groups = "".join(group(tag["name"], tag["description"], "".join(
+        f'<li><a href="#{one["operationId"]}"><span>{method}</span> {path}</a></li>\n'
+        for path, method, one in operations if tag["name"] in one["tags"])) for tag in document["tags"])
     objects = "".join(f'<li><a href="#{name}">{name}</a></li>\n' for name in document["components"]["schemas"])
-    return (f"{HEAD}<header><h1>{info['title']} " f"{info['version']}</h1>\n<p>"
-            f"{text(info['description'])}{TRY}{links}{objects}</ul></nav>\n<main><h2>Requests</h2>\n"
-            + "".join(operation(*one) for one in operations) + "<h2>Objects</h2>\n"
+    return (f"{HEAD}<header class=\"top\"><h1>{info['title']} {info['version']}: the API</h1>\n<p>"
+            f"{text(info['description'])}{TRY}{groups}{group('Objects', 'of requests and replies', objects)}"
+            "</nav>\n<main>\n"
+            + "".join(operation(*one) for one in operations)
             + "".join(component(*one) for one in document["components"]["schemas"].items()) + "</main></body></html>\n")
 
 

@@ -9,10 +9,11 @@
 #include "server/api/call.h"
 #include "server/api/decode.h"
 #include "server/api/dialect.h"
+#include "server/api/fields.h"
 #include "server/api/order.h"
-#include "server/api/phrases.h"
 #include "server/api/plan.h"
 #include "server/api/reply.h"
+#include "server/api/terms.h"
 #include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/api/warnings.h"
@@ -76,6 +77,10 @@ enum field_kind {
     GLOSSARY_FIELD,
     GLOSSARIES_FIELD,
     FORMALITY_FIELD,
+    COLUMNS_FIELD,
+    HEADER_FIELD,
+    OUTPUT_FIELD,
+    MERGE_FIELD,
     FIELDS
 };
 
@@ -84,10 +89,11 @@ enum field_kind {
 enum document_dialect { OWN, LIBRE, DEEPL };
 static const char *const names_of[][FIELDS] = {
     [OWN] = {"file", "source", "target", "format", "protect", "keys", "stream", "warnings",
-             "bilingual", "", "", "", "formality"},
-    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", "", "", ""},
+             "bilingual", "", "", "", "formality", "columns", "header", "output", "merge"},
+    [LIBRE] = {"file", "source", "target", "format", "protect", "keys", "", "", "", "", "", "", "",
+               "", "", "", ""},
     [DEEPL] = {"file", "source_lang", "target_lang", "output_format", "", "", "", "", "",
-               "filename", "glossary_id", "glossary_ids", "formality"}};
+               "filename", "glossary_id", "glossary_ids", "formality", "", "", "", ""}};
 
 /* Finds the fields and checks that they are text. The file is checked when it is decoded, since the
  * decoder's error has the position. sent [FIELDS] keeps NULL for a missing field. keys may be
@@ -108,7 +114,9 @@ static int find_fields(const struct call *call, enum document_dialect dialect,
         size_t known = 0;
         while (known < FIELDS && (!*names[known] || strcmp(names[known], field->name) != 0))
             known++;
-        if (dialect == OWN && known == FIELDS && !access_is_key(field->name))
+        struct field search;
+        if (dialect == OWN && known == FIELDS && !access_is_key(field->name) &&
+            !fields_find(field->name, API_DOCUMENT, &search))
             return reply_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
         if (known < FIELDS && sent[known] && known != KEYS_FIELD)
             return reply_refuse(reply, field->name, "%s must be given only once", field->name);
@@ -166,9 +174,8 @@ static int read_keys(const struct call *call, const struct api_field *first, str
     struct error error = {0};
     if (!first)
         return 0;
-    if (strcmp(order->document->name, "json") != 0)
-        return reply_refuse(reply, "keys",
-                            "keys selects values of JSON files only, and this file is %s",
+    if (!document_takes(order->document->options, "keys"))
+        return reply_refuse(reply, "keys", "keys is not possible in %s files",
                             order->document->name);
     for (size_t i = 0; i < call->field_count; i++)
         if (strcmp(call->fields[i].name, "keys") == 0) {
@@ -207,9 +214,24 @@ static int read_protect(const struct api_field *field, struct request *request,
     else if (!value)
         reply_fail(reply, STATUS_INVALID, "protect", "protect must be an array in JSON");
     else
-        result = phrases_read_protect(value, request, reply);
+        result = terms_read_protect(value, request, reply);
     json_decref(value);
     return result;
+}
+
+/* Reads how to search. */
+static int read_search(const struct service *service, const struct call *call, struct order *order,
+                       struct arena *arena, struct reply *reply) {
+    struct search_options search, *kept = arena_alloc(arena, 1, sizeof *kept);
+    if (!kept)
+        return reply_fail_memory(reply);
+    if (fields_read_search(call, &search, reply) != 0 ||
+        fields_check_search(&search, service->options->rows, reply) != 0)
+        return -1;
+    search.max_steps = service->options->search.max_steps;
+    *kept = search;
+    order->search = kept;
+    return 0;
 }
 
 /* Reads DeepL's glossary_ids, which commas separate. */
@@ -235,6 +257,44 @@ static int read_glossaries(const struct api_field *field, struct order *order, s
     order->glossaries = all;
     order->glossary = order->glossary_count > 0 ? all[0] : NULL;
     return 0;
+}
+
+/* Reads where translations stand, and which columns of a table are translated. */
+static int read_places(const struct api_field *const *sent, struct order *order,
+                       struct arena *arena, struct reply *reply) {
+    static const enum field_kind of_tables[] = {COLUMNS_FIELD, HEADER_FIELD};
+    struct error error = {0};
+    if (document_bilingual(order->document, value_of(sent[BILINGUAL_FIELD]), &order->bilingual,
+                           &error) != 0)
+        return reply_refuse(reply, "bilingual", "bilingual %s", error.message);
+    const char *columns = value_of(sent[COLUMNS_FIELD]);
+    if (columns)
+        order->columns = arena_copy(arena, columns, strlen(columns));
+    if (columns && !order->columns)
+        return reply_fail_memory(reply);
+    for (size_t i = 0; i < sizeof of_tables / sizeof *of_tables; i++)
+        if (value_of(sent[of_tables[i]]) &&
+            !document_takes(order->document->options, sent[of_tables[i]]->name))
+            return reply_refuse(reply, sent[of_tables[i]]->name, "%s is not possible in %s files",
+                                sent[of_tables[i]]->name, order->document->name);
+    return 0;
+}
+
+/* Reads whether a review is wanted, or is to be merged into the document. */
+static int read_review(const struct api_field *const *sent, struct order *order,
+                       struct arena *arena, struct reply *reply) {
+    const char *output = value_of(sent[OUTPUT_FIELD]), *merge = value_of(sent[MERGE_FIELD]);
+    order->review = output && strcmp(output, "review") == 0;
+    if (output && !order->review && strcmp(output, "document") != 0)
+        return reply_refuse(reply, "output", "output must be document or review, got \"%.60s\"",
+                            output);
+    if (order->review && merge)
+        return reply_refuse(reply, "merge", "merge and output=review exclude each other");
+    if (!merge)
+        return 0;
+    order->merge = (struct bytes){arena_copy(arena, merge, sent[MERGE_FIELD]->length),
+                                  sent[MERGE_FIELD]->length};
+    return order->merge.start ? 0 : reply_fail_memory(reply);
 }
 
 /* Reads the fields and the file into order, which already has the dialect's field names. */
@@ -279,19 +339,13 @@ static int read_order(const struct service *service, const struct call *call,
     if (read_format(sent, dialect, order, reply) != 0 ||
         read_keys(call, sent[KEYS_FIELD], order, arena, reply) != 0 ||
         read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
+        (dialect != DEEPL && read_search(service, call, order, arena, reply) != 0) ||
         read_flag(sent[STREAM_FIELD], false, &request->wanted.streamed, reply) != 0 ||
-        read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)
+        read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0 ||
+        read_flag(sent[HEADER_FIELD], false, &order->header, reply) != 0 ||
+        read_places(sent, order, arena, reply) != 0 || read_review(sent, order, arena, reply) != 0)
         return -1;
     order->unwarned = !warned;
-    const char *bilingual =
-        value_of(sent[BILINGUAL_FIELD]); /* "below" puts the translation below the source */
-    order->bilingual = bilingual != NULL;
-    if (bilingual && strcmp(bilingual, "below") != 0)
-        return reply_refuse(reply, "bilingual", "bilingual must be below, got \"%.60s\"",
-                            bilingual);
-    if (bilingual && !order->document->bilingual)
-        return reply_refuse(reply, "bilingual", "bilingual is not possible in %s files",
-                            order->document->name);
 
     /* the length of a text bounds the work of reading it; an archive has its own limits */
     const struct api_field *file = sent[FILE_FIELD];
@@ -300,7 +354,7 @@ static int read_order(const struct service *service, const struct call *call,
                                 .length = file->length,
                                 .notes = order->notes};
     struct error error = {0};
-    size_t most = service->options.max_body_bytes;
+    size_t most = service->options->max_body_bytes;
     if (!order->document->archive && file->length > most)
         return reply_fail(reply, STATUS_TOO_LARGE, "file",
                           "file must have at most %zu bytes, got %zu", most, file->length);
@@ -312,6 +366,9 @@ static int read_order(const struct service *service, const struct call *call,
 
     const char *name = value_of(sent[NAME_FIELD]);
     make_name(name ? name : file->file_name, order->targets[0], order->document, own->file_name);
+    size_t named = strlen(own->file_name);
+    if (order->review)
+        snprintf(own->file_name + named, sizeof own->file_name - named, ".xlf");
     if (order->glossary)
         order->glossary = arena_copy(arena, order->glossary, strlen(order->glossary));
     return 0;
@@ -409,7 +466,7 @@ void documents_finish(const struct service *service, struct request *request, st
     }
     if (request->wanted.streamed) { /* the last event is one line, so a file that is not UTF-8 is
                                 sent in base64 */
-        bool binary = order->document->archive || order->encoding;
+        bool binary = !order->review && (order->document->archive || order->encoding);
         const char *encoded =
             binary ? encode_base64(file->text, file->length, &request->arena) : NULL;
         if (binary && !encoded) {
@@ -425,7 +482,7 @@ void documents_finish(const struct service *service, struct request *request, st
             writer_string_of(&w, "text", file->text, file->length);
         writer_end_object(&w);
         answer_reply(service, reply, &w);
-    } else if (file->length > service->options.max_reply_bytes) {
+    } else if (file->length > service->options->max_reply_bytes) {
         reply_fail_length(service, file->length, reply);
     } else {
         char *body = malloc(file->length + 1);
@@ -435,7 +492,9 @@ void documents_finish(const struct service *service, struct request *request, st
         }
         memcpy(body, file->text, file->length);
         *reply = (struct reply){.status = STATUS_OK,
-                                .content_type = document_type(order->document, order->encoding),
+                                .content_type =
+                                    order->review ? "application/xliff+xml; charset=utf-8"
+                                                  : document_type(order->document, order->encoding),
                                 .body = body,
                                 .length = file->length};
         memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
@@ -520,12 +579,47 @@ void documents_file_finish(const struct service *service, struct request *reques
     }
 }
 
+/* ---- the list of formats ---- */
+
+/* Writes words that spaces separate (NULL: none) as an array. */
+static void put_words(struct writer *w, const char *key, const char *words) {
+    writer_begin_array(w, key);
+    for (const char *at = words ? words + strspn(words, " ") : ""; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        writer_string_of(w, NULL, at, length);
+        at += length;
+    }
+    writer_end_array(w);
+}
+
+void documents_formats(const struct service *service, const struct call *call,
+                       struct request *request, struct reply *reply) {
+    (void)call;
+    (void)request;
+    size_t texts = service->options->max_body_bytes, archives = service->options->document_bytes;
+    const struct document_format *format;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; (format = document_nth(i)) != NULL; i++) {
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "name", format->name);
+        put_words(&w, "extensions", format->extensions);
+        put_words(&w, "media_types", format->media_types);
+        put_words(&w, "bilingual", format->bilingual);
+        put_words(&w, "options", format->options);
+        writer_count(&w, "max_bytes", format->archive && archives > texts ? archives : texts);
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    reply_json(reply, &w);
+}
+
 /* ---- DeepL's documents ---- */
 
 /* Replies, before the request is decoded, with the id and the key by which the client asks for the
  * file later. */
 void documents_detach(const struct service *service, struct request *request, struct reply *reply) {
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    char id[KEPT_ID_BYTES], key[KEPT_KEY_BYTES];
     const struct plan *plan = request->plan;
     struct document_order *own = plan->order->own;
     const struct kept_order order = {request->account.client, &request->pending, request->job_count,
@@ -535,8 +629,8 @@ void documents_detach(const struct service *service, struct request *request, st
         if (error.code == ERROR_MEMORY)
             reply_fail_memory(reply);
         else
-            reply_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
-                            "too many documents of yours are kept");
+            reply_fail_busy(service, (struct reply_busy){REJECTED_REQUEST_MEMORY, "queue_full", 0},
+                            reply, "too many documents of yours are kept");
         return;
     }
     memcpy(own->id, id, sizeof own->id);
@@ -570,7 +664,7 @@ static int find_order(const struct service *service, const struct call *call,
                       const struct request *request, struct kept_view *order, char **text,
                       struct reply *reply) {
     char id[KEPT_ID_BYTES + 1],
-        key[KEPT_ID_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
+        key[KEPT_KEY_BYTES + 1]; /* the extra byte keeps a truncated value from matching */
     struct error error = {0};
     size_t length;
     const char *part = route_part(call->route, call->path, &length), *sent = NULL;

@@ -5,7 +5,7 @@
 #include "server/api/api.h"
 
 api_start documents_start, documents_deepl_start, documents_deepl_status, documents_deepl_result,
-    documents_file_start, documents_file;
+    documents_file_start, documents_file, documents_formats;
 api_finish documents_finish, documents_file_finish;
 
 /* documents_detach sets the reply that is sent before the request is decoded, or one with a status

@@ -280,6 +280,7 @@ static const struct field fields[] = {
     {"digits", ALL, &field_integer, FORM(digits), &digits},
     {"links", ALL, &field_links, FORM(links), NULL},
     {"prefix", BOTH, &field_string, FORM(prefix), NULL},
+    {"suffix", BOTH, &field_string, FORM(suffix), NULL},
     {"force_attention", API_ATTENTION, &field_json, FORM(force_attention), NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), NULL},
     {"warnings", ALL, &field_boolean, FORM(warns), NULL},
@@ -301,8 +302,10 @@ bool fields_nth(size_t i, struct field *field) {
     if (i < FIELDS)
         *field = fields[i];
     else if (p)
-        *field = (struct field){p->name, p->setters & PARAMETER_REQUEST ? BOTH : 0, types[p->type],
-                                FORM(search) + p->offset, p};
+        *field = (struct field){p->name,
+                                (p->setters & PARAMETER_REQUEST ? BOTH : 0) |
+                                    (p->setters & PARAMETER_DOCUMENT ? API_DOCUMENT : 0),
+                                types[p->type], FORM(search) + p->offset, p};
     return i < FIELDS || p;
 }
 
@@ -317,7 +320,9 @@ struct api_form fields_default(enum api_kind kind) {
     return (struct api_form){
         .search = parameters_default(),
         .prefix = "",
+        .suffix = "",
         .attention = kind != API_TRANSLATE,
+        .reversible = kind == API_ALIGN,
         .format = "text",
         .replace_unknowns = true,
         .warns = true,
@@ -331,7 +336,8 @@ struct api_form fields_default(enum api_kind kind) {
     };
 }
 
-int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
+static int read_values(json_t *root, enum api_kind kind, struct api_form *form,
+                       struct reply *reply) {
     const char *name;
     json_t *value;
     struct field field;
@@ -341,20 +347,76 @@ int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct 
         if (field.type->read(&field, value, (char *)form + field.offset, reply) != 0)
             return -1;
     }
+    return 0;
+}
+
+/* Refuses fields that the strategy does not use. It is known only after all have been read. */
+static int check_strategy(json_t *root, enum api_kind kind, const struct search_options *search,
+                          struct reply *reply) {
+    const char *name;
+    json_t *value;
+    struct field field;
+    json_object_foreach(root, name, value) {
+        const struct search_kind *only =
+            fields_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
+        if (only && only != search->strategy)
+            return reply_refuse(reply, name, "%s requires strategy %s, got %s", name,
+                                search_name(only), search_name(search->strategy));
+    }
+    return 0;
+}
+
+int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
+    if (read_values(root, kind, form, reply) != 0)
+        return -1;
     if (!form->text)
         return reply_refuse(reply, "text", "text is missing");
     if (kind == API_ALIGN && !form->translation)
         return reply_refuse(reply, "translation",
                             "translation is missing: the translation, or translations, of text");
+    return check_strategy(root, kind, &form->search, reply);
+}
 
-    /* the strategy is known only after all fields have been read */
-    json_object_foreach(root, name, value) {
-        const struct search_kind *only =
-            fields_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
-        if (only && only != form->search.strategy)
-            return reply_refuse(reply, name, "%s requires strategy %s, got %s", name,
-                                search_name(only), search_name(form->search.strategy));
+json_t *fields_value(const struct field_type *type, const char *text, size_t length) {
+    json_t *value = type && type->from_text ? type->from_text(text, length) : NULL;
+    return value ? value : json_stringn(text, length);
+}
+
+int fields_read_search(const struct call *call, struct search_options *search,
+                       struct reply *reply) {
+    struct api_form form = fields_default(API_DOCUMENT);
+    json_t *root = json_object();
+    int result = 0;
+    form.search.sampling.seed = parameters_seed();
+    for (size_t i = 0; result == 0 && i < call->field_count; i++) {
+        const struct api_field *sent = &call->fields[i];
+        struct field field;
+        if (!fields_find(sent->name, API_DOCUMENT, &field))
+            continue;
+        if (json_object_get(root, sent->name))
+            result = reply_refuse(reply, sent->name, "%s must be given only once", sent->name);
+        else
+            json_object_set_new(root, sent->name,
+                                fields_value(field.type, sent->value, sent->length));
     }
+    if (value_lacked_memory())
+        result = reply_fail_memory(reply);
+    if (result == 0 && (read_values(root, API_DOCUMENT, &form, reply) != 0 ||
+                        check_strategy(root, API_DOCUMENT, &form.search, reply) != 0))
+        result = -1;
+    json_decref(root);
+    *search = form.search;
+    return result;
+}
+
+int fields_check_search(const struct search_options *search, size_t rows, struct reply *reply) {
+    if (parameters_beam(search) && search->beam_size > rows)
+        return reply_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu",
+                            rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return reply_refuse(reply, "min_length",
+                            "min_length must be between 0 and max_length (%zu), got %zu",
+                            search->max_length, search->min_length);
     return 0;
 }
 

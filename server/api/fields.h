@@ -9,7 +9,13 @@
 #include <jansson.h>
 
 /* The endpoints. */
-enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1, API_ALIGN = 1 << 2 };
+enum api_kind {
+    API_TRANSLATE = 1 << 0,
+    API_ATTENTION = 1 << 1,
+    API_ALIGN = 1 << 2,
+    API_DOCUMENT =
+        1 << 3 /* how to search, in a form with a file; documents.c has its other fields */
+};
 
 struct field;
 
@@ -20,13 +26,14 @@ struct field;
 struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
     struct formality_wish formality;
-    const char *model, *source, *target_language, *variant, *prefix, *format;
+    const char *model, *source, *target_language, *variant, *prefix, *suffix, *format;
     const struct links_kind *links;
     struct search_options search; /* the strategy's parameters: server/decode/request.h */
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
     size_t digits;      /* significant digits of weights */
     bool attention;     /* only for /attention and /align */
+    bool reversible;    /* only for /align: a model of the opposite pair will do */
     struct text *texts; /* in the request's arena; their models and languages are set first */
 };
 
@@ -62,6 +69,16 @@ struct api_form fields_default(enum api_kind kind);
 /* Sets the fields that the object has, over the defaults. It refuses unknown fields, so that a typo
  * is not silently ignored, and fields that the strategy does not use. -1: the reply is set. */
 int fields_read(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
+
+/* Returns a value of a form as JSON: a string, unless it has the field's type. type NULL: unknown.
+ */
+json_t *fields_value(const struct field_type *type, const char *text, size_t length);
+
+/* Sets *search to the fields of API_DOCUMENT that a form has, over the defaults. -1: the reply is
+ * set. */
+int fields_read_search(const struct call *call, struct search_options *search, struct reply *reply);
+/* Checks the limits of numbers that depend on others. rows: of a worker. -1: the reply is set. */
+int fields_check_search(const struct search_options *search, size_t rows, struct reply *reply);
 
 /* Sets request->parameters.forced from force_attention. -1: the reply is set. */
 int fields_read_forced(json_t *value, struct request *request, struct reply *reply);

@@ -166,8 +166,8 @@ struct kept_entry {
     TAILQ_ENTRY(kept_entry) link;
     struct kept_owner *owner;
     int64_t until_us;
-    bool sent;               /* sent completely at least once */
-    char key[KEPT_ID_BYTES]; /* key of an order; "" for other files */
+    bool sent;                /* sent completely at least once */
+    char key[KEPT_KEY_BYTES]; /* key of an order; "" for other files */
     struct kept_view view;
     const atomic_size_t *left; /* valid only while an order is pending */
     char *text;                /* [view.file.length] and a NUL; NULL while an order has no text */
@@ -288,11 +288,16 @@ size_t kept_files_expire(struct kept_files *files) {
     return count;
 }
 
-static int make_id(char id[KEPT_ID_BYTES]) {
-    unsigned char random[(KEPT_ID_BYTES - 1) / 2];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+/* Writes random digits, size - 1 of them and a NUL. */
+static int make_digits(char *text, size_t size) {
+    unsigned char random[KEPT_KEY_BYTES / 2];
+    size_t count = size / 2;
+    if (getrandom(random, count, 0) != (ssize_t)count)
         return -1;
-    hex_print(random, sizeof random, id);
+    hex_print(random, count, text);
+    for (char *at = text; *at; at++)
+        if (*at >= 'a')
+            *at = (char)(*at - 'a' + 'A');
     return 0;
 }
 
@@ -309,7 +314,7 @@ static char *copy_text(const char *text, size_t length) {
 static int add_entry(struct kept_files *files, const struct kept_entry *with,
                      char id[KEPT_ID_BYTES], struct error *err) {
     struct kept_entry *entry = malloc(sizeof *entry);
-    if (!entry || make_id(id) != 0) {
+    if (!entry || make_digits(id, KEPT_ID_BYTES) != 0) {
         free(with->text);
         free(entry);
         return error_memory(err);
@@ -347,18 +352,18 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
 }
 
 int kept_files_order(struct kept_files *files, const struct kept_order *order,
-                     char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct error *err) {
+                     char id[KEPT_ID_BYTES], char key[KEPT_KEY_BYTES], struct error *err) {
     struct kept_entry entry = {.view = {.state = KEPT_PENDING,
                                         .file = {.owner = order->owner},
                                         .total = order->total,
                                         .began_us = clock_us(),
                                         .characters = order->characters},
                                .left = order->left};
-    if (make_id(entry.key) != 0)
+    if (make_digits(entry.key, sizeof entry.key) != 0)
         return error_memory(err);
     if (add_entry(files, &entry, id, err) != 0)
         return -1;
-    memcpy(key, entry.key, KEPT_ID_BYTES);
+    memcpy(key, entry.key, KEPT_KEY_BYTES);
     return 0;
 }
 

@@ -60,7 +60,9 @@ struct kept_files_limits {
     size_t count, bytes; /* the most files, and the most bytes of all files together */
 };
 
-enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 256 };
+/* Ids and keys are upper-case hexadecimal digits, 32 and 64 of them as DeepL's are, which its
+ * clients expect. */
+enum { KEPT_ID_BYTES = 33, KEPT_KEY_BYTES = 65, KEPT_NAME_BYTES = 256 };
 
 struct kept_file {
     uint64_t owner; /* the client that stores it (struct request) */
@@ -95,7 +97,7 @@ struct kept_order {
     size_t total, characters; /* characters: of the source */
 };
 int kept_files_order(struct kept_files *files, const struct kept_order *order,
-                     char id[KEPT_ID_BYTES], char key[KEPT_ID_BYTES], struct error *err);
+                     char id[KEPT_ID_BYTES], char key[KEPT_KEY_BYTES], struct error *err);
 /* Completes an order: keeps a copy of text [file->length], or marks it as failed if text is NULL;
  * message: the reason. An order that has expired in the meantime is dropped. It also fails if the
  * text is longer than all files together may be, or if there is no memory for it. */

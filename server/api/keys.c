@@ -4,12 +4,15 @@
 #include "model/base/file.h"
 #include "server/base/strings.h"
 #include <assert.h>
-#include <gnutls/crypto.h>
+#include <errno.h>
 #include <math.h>
+#include <nettle/memops.h>
+#include <nettle/sha2.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     HASH_BYTES = 32,
@@ -41,8 +44,11 @@ struct keys {
     struct key_table table;
 };
 
-static int hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
-    return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, length, hash) == 0 ? 0 : -1;
+static void hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
+    struct sha256_ctx state;
+    sha256_init(&state);
+    sha256_update(&state, length, (const uint8_t *)secret);
+    sha256_digest(&state, HASH_BYTES, hash);
 }
 
 static bool is_key_name(const char *name) {
@@ -213,16 +219,15 @@ void keys_free(struct keys *keys) {
     free(keys);
 }
 
-int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
+bool keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
     unsigned char hash[HASH_BYTES];
     const struct key *found = NULL;
-    if (hash_secret(secret, length, hash) != 0)
-        return -1;
+    hash_secret(secret, length, hash);
     pthread_mutex_lock(&keys->lock);
     for (size_t i = 0; i < keys->table.count;
          i++) { /* compare all keys, so that the time does not reveal which key matched */
         const struct key *key = &keys->table.keys[i];
-        found = gnutls_memcmp(key->hash, hash, HASH_BYTES) == 0 ? key : found;
+        found = memeql_sec(key->hash, hash, HASH_BYTES) ? key : found;
     }
     if (found)
         *holder = found->holder;
@@ -246,14 +251,11 @@ int keys_make(const char *name, bool admin, const char *limits, char secret[KEY_
     if (result != 0)
         return -1;
     size_t prefix = sizeof SECRET_PREFIX - 1;
-    int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
-    if (code != 0)
-        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s",
-                         gnutls_strerror(code));
+    if (getentropy(random, sizeof random) != 0)
+        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s", strerror(errno));
     strcpy(secret, SECRET_PREFIX);
     hex_print(random, sizeof random, secret + prefix);
-    if (hash_secret(secret, strlen(secret), hash) != 0)
-        return error_set(err, ERROR_FILE, "SHA-256 is not available");
+    hash_secret(secret, strlen(secret), hash);
     hex_print(hash, sizeof hash, digits);
     int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, admin ? "admin" : "user",
                           digits, limits ? " " : "", limits ? limits : "");

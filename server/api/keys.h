@@ -46,10 +46,10 @@ void keys_free(struct keys *keys);
 /* Reads the file again. Returns -1 as keys_open does; the keys then stay as they were. Thread-safe.
  */
 int keys_reload(struct keys *keys, struct error *err);
-/* Finds the holder of a secret, [length] bytes of any value. Returns 1 and sets holder, or leaves
- * it untouched and returns 0 if the secret is unknown, or -1 if memory runs out. It takes the same
- * time for all secrets of one length. Thread-safe. */
-int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
+/* Finds the holder of a secret, [length] bytes of any value. Returns true and sets holder, or
+ * leaves it untouched and returns false if the secret is unknown. It takes the same time for all
+ * secrets of one length. Thread-safe. */
+bool keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
 
 /* Makes a new key and its line for the file, without the line end. limits: as in the line above;
  * NULL: none. Returns -1 with ERROR_INPUT if the name or the limits are invalid. */

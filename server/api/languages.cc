@@ -22,6 +22,7 @@ extern "C" {
 #include <unicode/uchar.h>
 #include <unicode/uloc.h>
 #include <unicode/ures.h>
+#include <unicode/uscript.h>
 #include <unicode/uset.h>
 #include <unicode/ustring.h>
 #include <unicode/utf8.h>
@@ -359,6 +360,49 @@ static void set_confidence(const char *text, size_t length, const char *const *c
     guess->confidence = round(1000 / (1 + exp(-sum))) / 10;
 }
 
+/* Converts CLD2's code to BCP-47: "iw" to "he", and "xx-Runr", of which it knows only the script,
+ * to "und". */
+static void write_code(const char *guessed, char code[LANGUAGE_CODE_BYTES]) {
+    UErrorCode status = U_ZERO_ERROR;
+    if (strncmp(guessed, "xx-", 3) == 0)
+        guessed = "und";
+    int32_t bytes = uloc_toLanguageTag(guessed, code, LANGUAGE_CODE_BYTES, false, &status);
+    if (U_FAILURE(status) || bytes >= LANGUAGE_CODE_BYTES)
+        snprintf(code, LANGUAGE_CODE_BYTES, "%s", guessed);
+}
+
+/* Returns true if the language is written in this script, or in scripts that ICU does not know. */
+static bool is_written_in(const char *code, UScriptCode script) {
+    enum { MOST_SCRIPTS = 8 };
+    UScriptCode scripts[MOST_SCRIPTS];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t count = uscript_getCode(code, scripts, MOST_SCRIPTS, &status);
+    return U_FAILURE(status) || count <= 0 ||
+           std::find(scripts, scripts + count, script) != scripts + count;
+}
+
+/* Returns the index of the first language that is written in a script of the text's letters: count
+ * if there are letters, but no such language; 0 without letters. markup: tags have no letters. */
+static size_t find_by_script(const char *text, size_t length, bool markup, const char *const *codes,
+                             size_t count) {
+    bool tag = false, letters = false, seen[USCRIPT_CODE_LIMIT] = {};
+    for (size_t i = 0, bytes = utf8_clip(text, length, CONFIDENCE_BYTES); i < bytes;) {
+        UChar32 c;
+        UErrorCode status = U_ZERO_ERROR;
+        U8_NEXT((const uint8_t *)text, i, bytes, c);
+        tag = markup && (tag ? c != '>' : c == '<');
+        UScriptCode script =
+            !tag && c > 0 && u_isalpha(c) ? uscript_getScript(c, &status) : USCRIPT_COMMON;
+        if (script == USCRIPT_COMMON || script < 0 || script >= USCRIPT_CODE_LIMIT || seen[script])
+            continue;
+        letters = seen[script] = true;
+        for (size_t k = 0; k < count; k++)
+            if (is_written_in(codes[k], script))
+                return k;
+    }
+    return letters ? count : 0;
+}
+
 struct language_guess language_detect(const char *text, size_t length, bool markup,
                                       const char *const *codes, size_t count) {
     char expected[MAX_EXPECTED * CODE_BYTES];
@@ -376,8 +420,14 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
                                 count, &best);
     }
     best.failed |= all_count < 0;
-    if (!best.failed && (found || all_count > 0))
+    if (!best.failed && !found)
+        best.index = find_by_script(text, length, markup, codes, count);
+    if (!best.failed && best.index == count) {
+        best.index = 0;
+        write_code(all_count > 0 ? all[0].code : "und", best.other);
+    } else if (!best.failed && (found || all_count > 0)) {
         set_confidence(text, length, codes, count, all_count > 0 ? &all[0] : NULL, &best);
+    }
     return best;
 }
 
@@ -419,11 +469,6 @@ struct language_other language_check(const char *text, size_t length, const char
     if (guess_count <= 0 || !suspected)
         return other;
 
-    /* convert CLD2's code to BCP-47: "iw" to "he" */
-    UErrorCode status = U_ZERO_ERROR;
-    int32_t code_bytes =
-        uloc_toLanguageTag(guesses[0].code, other.code, LANGUAGE_CODE_BYTES, false, &status);
-    if (U_FAILURE(status) || code_bytes >= LANGUAGE_CODE_BYTES)
-        snprintf(other.code, sizeof other.code, "%s", guesses[0].code);
+    write_code(guesses[0].code, other.code);
     return other;
 }

@@ -72,13 +72,16 @@ struct language_guess {
     size_t index;      /* index of the code */
     double confidence; /* 0 to 100: how often such a guess is right (weights/EXPERIMENTS.md has a
                           table) */
-    bool failed;       /* out of memory */
+    char other[LANGUAGE_CODE_BYTES]; /* "" unless none of the languages is written in the text's
+                                        script: then the text's own language in BCP-47, or "und" if
+                                        that is unknown; the confidence is 0 */
+    bool failed;                     /* out of memory */
     double features[LANGUAGE_FEATURES];
 };
 
 /* Detects which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: the text
  * has tags, which are ignored. A text in another language gets a low confidence. Confidence 0: the
- * language is unknown, and the index is 0. Thread-safe. */
+ * language is unknown. Thread-safe. */
 struct language_guess language_detect(const char *text, size_t length, bool markup,
                                       const char *const *codes, size_t count);
 

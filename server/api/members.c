@@ -6,7 +6,10 @@
 #include "server/base/strings.h"
 #include "server/decode/links.h"
 #include "server/decode/outcome.h"
+#include <math.h>
 #include <string.h>
+
+enum { SCRATCH_BYTES = 16 * 1024 };
 
 /* One hypothesis of one sentence. */
 struct sentence_view {
@@ -14,7 +17,8 @@ struct sentence_view {
     const struct sentence *sentence;
     const struct hypothesis *hypothesis;
     const struct rendering *rendering; /* NULL: not rendered, since its length is counted */
-    const struct value_places *begin;  /* its place in the whole text; NULL: not written */
+    const struct value_places *begin;  /* its place in the whole text; NULL: not written, or */
+    bool later;                        /* written when the sentences before it are known */
     size_t rows;                       /* target tokens to write; `eos` adds the final </s> */
     bool inner;                        /* it is one of `hypotheses` */
     struct arena *arena;               /* scratch */
@@ -71,6 +75,26 @@ static struct value_place place_after(struct value_place place, const char *text
     struct utf16_cursor cursor = {.text = text};
     return (struct value_place){place.bytes + bytes,
                                 place.units + character_utf16_position(&cursor, bytes)};
+}
+
+/* The member in which a sentence has its place in the whole text, and how a reply has it that is
+ * written before that is known: JSON has no such byte. */
+#define SPAN  "span"
+#define LATER "\1"
+
+static void put_span(struct writer *out, const char *key, const struct value_places *begin,
+                     const struct value_places *end) {
+    writer_begin_object(out, key);
+    value_put_place(out, "source", begin->source, end->source);
+    value_put_place(out, "target", begin->target, end->target);
+    writer_end_object(out);
+}
+
+/* Moves a position past a sentence, [length] bytes, and its translation. */
+static struct value_places places_after(const struct value_places *at, const char *source,
+                                        size_t length, const char *target) {
+    return (struct value_places){place_after(at->source, source, length),
+                                 place_after(at->target, target, strlen(target))};
 }
 
 /* ---- the members, in the order of reply.def ---- */
@@ -142,6 +166,21 @@ static void put_attention(const struct sentence_view *view, const char *key) {
     put_rows(view, key, view->hypothesis->attention);
 }
 
+static void put_scores(const struct sentence_view *view, const char *key) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < view->rows; i++) {
+        const float *scores = view->hypothesis->rows[i]->scores;
+        writer_begin_array(view->out, NULL);
+        for (size_t j = 0; j < view->sentence->length; j++)
+            if (scores && !isnan(scores[j]))
+                writer_number(view->out, NULL, (double)scores[j]);
+            else
+                writer_null(view->out, NULL);
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
 static void put_soft_alignment(const struct sentence_view *view, const char *key) {
     put_rows(view, key, view->hypothesis->alignment);
 }
@@ -187,8 +226,8 @@ static int put_word_members(const struct sentence_view *view) {
     struct writer *out = view->out;
     struct word_matrix attention, alignment;
     struct links links = {0};
-    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, view->rendering, view->arena,
-                     &sides, NULL) != 0 ||
+    if (render_words(&(struct rendered_sentence){view->sentence, hypothesis, view->rendering},
+                     WORDS_UNICODE, view->arena, &sides, NULL) != 0 ||
         render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) != 0 ||
         render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) != 0)
         return -1;
@@ -225,9 +264,10 @@ static int put_word_members(const struct sentence_view *view) {
 static int put_quality_members(const struct sentence_view *view) {
     struct word_sides sides;
     struct quality quality;
-    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, view->rendering, view->arena,
-                     &sides, NULL) != 0 ||
-        rendering_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count,
+    if (render_words(&(struct rendered_sentence){view->sentence, view->hypothesis, view->rendering},
+                     WORDS_UNICODE, view->arena, &sides, NULL) != 0 ||
+        rendering_quality(view->sentence, view->hypothesis,
+                          &(struct token_words){sides.target.tokens, sides.target.count},
                           view->arena, &quality, NULL) != 0)
         return -1;
     writer_number(view->out, "sentence", (double)quality.sentence);
@@ -264,21 +304,22 @@ static int put_phrase_items(const struct sentence_view *view) {
     struct word_sides sides;
     struct word_matrix alignment;
     struct links links;
-    struct phrase_pair *pairs;
-    size_t count;
-    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, view->rendering, view->arena,
-                     &sides, NULL) != 0 ||
+    struct phrase_pairs pairs;
+    if (render_words(&(struct rendered_sentence){view->sentence, view->hypothesis, view->rendering},
+                     WORDS_UNICODE, view->arena, &sides, NULL) != 0 ||
         render_merge(&sides, view->hypothesis->alignment, view->arena, &alignment, NULL) != 0 ||
-        make_links(view, &alignment, &links) != 0 ||
-        phrase_pairs_find(links.all, links.count, sides.source.count, sides.target.count,
-                          view->arena, &pairs, &count, NULL) != 0)
+        make_links(view, &alignment, &links) != 0)
+        return -1;
+    const struct word_links words = {links.all, links.count, sides.source.count,
+                                     sides.target.count};
+    if (phrase_pairs_find(&words, view->arena, &pairs, NULL) != 0)
         return -1;
     struct utf16_cursor source = {.text = sentence_text(view->sentence)},
                         target = {.text = view->rendering->text};
-    for (size_t i = 0; i < count; i++) {
+    for (const struct phrase_pair *pair = pairs.all; pair < pairs.all + pairs.count; pair++) {
         writer_begin_object(view->out, NULL);
-        put_words_place(view, "source", &source, &sides.source, pairs[i].source);
-        put_words_place(view, "target", &target, &sides.target, pairs[i].target);
+        put_words_place(view, "source", &source, &sides.source, pair->source);
+        put_words_place(view, "target", &target, &sides.target, pair->target);
         writer_end_object(view->out);
     }
     return 0;
@@ -307,13 +348,11 @@ static void put_offsets(const struct sentence_view *view, const char *key) {
     put_token_offsets(view, "target", target, rendering ? rendering->tokens : NULL, length,
                       view->rows > length);
     if (view->begin) {
-        const struct value_places *begin = view->begin;
-        writer_begin_object(view->out, "span");
-        value_put_place(view->out, "source", begin->source,
-                        place_after(begin->source, source, sentence_text_length(sentence)));
-        value_put_place(view->out, "target", begin->target,
-                        place_after(begin->target, target, strlen(target)));
-        writer_end_object(view->out);
+        const struct value_places end =
+            places_after(view->begin, source, sentence_text_length(sentence), target);
+        put_span(view->out, SPAN, view->begin, &end);
+    } else if (view->later) {
+        writer_json(view->out, SPAN, LATER);
     }
     writer_end_object(view->out);
 }
@@ -458,8 +497,10 @@ static void put_hypotheses(const struct sentence_view *view, const char *key) {
         struct sentence_view one = view_choose(view, hypothesis);
         struct rendering rendering;
         one.inner = true;
-        if (h > 0)
+        if (h > 0) {
             one.begin = NULL;
+            one.later = false;
+        }
         if (one.rendering)
             one.rendering = &rendering;
         writer_begin_object(view->out, NULL);
@@ -493,13 +534,19 @@ static void put_members(const struct sentence_view *view) {
 
 /* ---- sentences ---- */
 
-void members_put(const struct members *members, size_t i, const struct rendering *best) {
+/* Moves past what precedes sentence i in the source, and in the output, too. */
+static void pass_gap(const struct members *members, size_t i) {
     const struct text *text = members->text;
-    const struct sentence *sentence = &text->sentences[i];
     struct value_places *at = members->at;
     struct span gap = outcome_gap(text, i);
     at->source = place_after(at->source, text->source + gap.begin, gap.end - gap.begin);
     at->target = place_after(at->target, text->source + gap.begin, gap.end - gap.begin);
+}
+
+void members_put(const struct members *members, size_t i, const struct rendering *best) {
+    const struct sentence *sentence = &members->text->sentences[i];
+    struct value_places *at = members->at;
+    pass_gap(members, i);
     struct sentence_view view = {.request = members->request,
                                  .sentence = sentence,
                                  .rendering = best,
@@ -508,8 +555,53 @@ void members_put(const struct members *members, size_t i, const struct rendering
                                  .out = members->out};
     view = view_choose(&view, &sentence->hypotheses[0]);
     put_members(&view);
-    at->source = place_after(at->source, sentence_text(sentence), sentence_text_length(sentence));
-    at->target = place_after(at->target, best->text, strlen(best->text));
+    *at = places_after(at, sentence_text(sentence), sentence_text_length(sentence), best->text);
+}
+
+void members_show(struct request *request, const struct sentence *sentence, struct writer *out) {
+    struct arena arena;
+    struct rendering best;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct sentence_view view = {.request = request,
+                                 .sentence = sentence,
+                                 .rendering = &best,
+                                 .later = true,
+                                 .arena = &arena,
+                                 .out = out};
+    view = view_choose(&view, &sentence->hypotheses[0]);
+    writer_begin_object(out, NULL);
+    if (rendering_make(sentence, view.hypothesis, &arena, &best, NULL) == 0)
+        put_members(&view);
+    else
+        writer_fail(out);
+    writer_end_object(out);
+    arena_done(&arena);
+}
+
+void members_put_shown(const struct members *members, size_t i) {
+    static const char later[] = ",\"" SPAN "\":" LATER;
+    const size_t mark = sizeof LATER - 1, member = sizeof later - 1;
+    const struct job *job = &members->text->jobs[i];
+    const struct outcome *outcome = job->outcome;
+    const char *rest = outcome_shown(outcome), *end = rest + outcome->shown_length, *found;
+    struct writer whole = {.most = SIZE_MAX};
+    pass_gap(members, i);
+    const struct value_places next =
+        places_after(members->at, members->text->source + job->source.begin,
+                     job->source.end - job->source.begin, outcome->text);
+    while ((found = memmem(rest, (size_t)(end - rest), later, member))) {
+        writer_put(&whole, rest, (size_t)(found - rest) + (members->apart ? 0 : member - mark));
+        if (!members->apart)
+            put_span(&whole, NULL, members->at, &next);
+        rest = found + member;
+    }
+    writer_put(&whole, rest, (size_t)(end - rest));
+    if (writer_ended(&whole))
+        writer_fail(members->out);
+    else
+        writer_json(members->out, NULL, whole.bytes);
+    writer_done(&whole);
+    *members->at = next;
 }
 
 void members_count(struct request *request, const struct sentence *sentence, struct writer *out) {

@@ -20,6 +20,13 @@ struct members {
  * best hypothesis is rendered. Stops early once the writer has ended or the request is over. */
 void members_put(const struct members *members, size_t i, const struct rendering *best);
 
+/* Writes the object of a decoded sentence for members_put_shown, which writes the same as it does
+ * where its text has the sentence (struct request.show). */
+void members_show(struct request *request, const struct sentence *sentence, struct writer *out);
+/* Writes the object of sentence i, of which the request has kept what members_show has written, and
+ * moves *at to its end. */
+void members_put_shown(const struct members *members, size_t i);
+
 /* The names by enum finish. */
 extern const char *const members_finish_reasons[];
 

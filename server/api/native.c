@@ -8,21 +8,20 @@
 #include "server/api/dialect.h"
 #include "server/api/fields.h"
 #include "server/api/languages.h"
+#include "server/api/members.h"
 #include "server/api/pairs.h"
-#include "server/api/phrases.h"
 #include "server/api/plan.h"
 #include "server/api/recall.h"
 #include "server/api/reply.h"
+#include "server/api/terms.h"
 #include "server/api/value.h"
 #include "server/api/wait.h"
-#include "server/base/clock.h"
 #include "server/base/strings.h"
 #include "server/decode/parameters.h"
 #include "server/documents/document.h"
 #include "server/get/get.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* ---- the model of each text: the named one, the one with the nearest languages, or two in
  * sequence ---- */
@@ -154,7 +153,9 @@ static int check_target(const struct service *service, const struct model_set *m
     size_t length = 0;
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
-        if (*info->source && target_distance(info, form->target_language) < LANGUAGE_FAR)
+        if (*info->source && (target_distance(info, form->target_language) < LANGUAGE_FAR ||
+                              (form->reversible && form->source &&
+                               pair_source_distance(info, form->target_language) < LANGUAGE_FAR)))
             return 0;
         size_t j = 0;
         while (j < i && !language_same(models->all[j]->info.target, info->target))
@@ -176,9 +177,15 @@ static int choose(const struct service *service, const struct api_form *form,
     const struct model_set *models = request->models;
     bool pair = !form->model && !form->variant && form->source && form->target_language;
     struct served_model *last = text->model =
-        find_model(models, service->options.default_model, form);
+        find_model(models, service->options->default_model, form);
+    const struct api_form back = {.source = form->target_language, .target_language = form->source};
+    if (!last && pair && form->reversible &&
+        (last = text->model = find_model(models, service->options->default_model, &back))) {
+        request->parameters.reversed = true;
+        form = &back;
+    }
     if (!last && pair &&
-        pair_find_pivot(models, service->options.pivot, form->source, form->target_language, text))
+        pair_find_pivot(models, service->options->pivot, form->source, form->target_language, text))
         last = text->second;
     if (!last && pair &&
         wait_fetch_missing(service, form->source, form->target_language, request, reply))
@@ -223,7 +230,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
         struct text two;
         if (i < models->count ? !matches(info, form)
                               : !pairs || !*info->source || info->languages ||
-                                    !pair_find_pivot(models, service->options.pivot, info->source,
+                                    !pair_find_pivot(models, service->options->pivot, info->source,
                                                      form->target_language, &two))
             continue;
         plan_add_sources(info, &codes);
@@ -266,6 +273,9 @@ static int choose_detected(const struct service *service, struct api_form *form,
             return -1;
         form->texts[i] = chosen[guess.index];
         form->texts[i].detected = form->source;
+        if (*guess.other && !(form->texts[i].detected =
+                                  arena_copy(&request->arena, guess.other, strlen(guess.other))))
+            return reply_fail_memory(reply);
         form->texts[i].confidence = guess.confidence / 100;
     }
     return 0;
@@ -279,10 +289,11 @@ static int choose_detected(const struct service *service, struct api_form *form,
 static int choose_models(const struct service *service, struct api_form *form, size_t count,
                          struct request *request, struct reply *reply) {
     char pairs[PAIRS_BYTES];
-    const char *usual = service->options.default_model;
+    const char *usual = service->options->default_model;
     bool automatic = form->source && language_same(form->source, "auto");
     if (automatic)
         form->source = NULL;
+    request->parameters.reversed = false;
     form->texts = arena_zalloc(&request->arena, count, sizeof *form->texts);
     if (!form->texts)
         return reply_fail_memory(reply);
@@ -356,13 +367,8 @@ static int check_texts(const char *field, json_t *value, size_t most, size_t *co
 static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     size_t n_best = search->n_best;
-    if (parameters_beam(search) && search->beam_size > rows)
-        return reply_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu",
-                            rows, search->beam_size);
-    if (search->max_length > 0 && search->min_length > search->max_length)
-        return reply_refuse(reply, "min_length",
-                            "min_length must be between 0 and max_length (%zu), got %zu",
-                            search->max_length, search->min_length);
+    if (fields_check_search(search, rows, reply) != 0)
+        return -1;
     if (form->translation && n_best > 1)
         return reply_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu",
                             n_best);
@@ -395,11 +401,12 @@ static int check_model(const struct translator_info *info, const struct api_form
                             info->name);
     if (info->attention)
         return 0;
-    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT |
-                         INCLUDE_WORDS | INCLUDE_PHRASES))
+    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SCORES | INCLUDE_SOFT_ALIGNMENT |
+                         INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_PHRASES))
         return reply_refuse(
             reply, "include",
-            "include must not contain attention, soft_alignment, alignment, words or phrases: "
+            "include must not contain attention, scores, soft_alignment, alignment, words or "
+            "phrases: "
             "model \"%.60s\" has no attention",
             info->name);
     if (form->search.coverage_penalty > 0)
@@ -420,6 +427,7 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
     } fields[] = {{"force_attention", form->force_attention != NULL},
                   {"glossary", form->glossary != NULL},
                   {"prefix", *form->prefix != '\0'},
+                  {"suffix", *form->suffix != '\0'},
                   {"stream", form->stream}};
     const char *first = text->model->info.name, *second = text->second->info.name;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -428,19 +436,33 @@ static int check_pivot(const struct api_form *form, const struct text *text, str
                 reply, fields[i].field,
                 "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"",
                 fields[i].field, first, second);
-    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
-        return reply_refuse(reply, "include",
-                            "include must not contain heads or quality: the text is translated by "
-                            "two models, \"%.60s\" and \"%.60s\"",
-                            first, second);
+    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY | INCLUDE_SCORES))
+        return reply_refuse(
+            reply, "include",
+            "include must not contain heads, quality or scores: the text is translated by "
+            "two models, \"%.60s\" and \"%.60s\"",
+            first, second);
     return 0;
+}
+
+/* Refuses parts of the model's own sentences, which are those of the opposite pair. */
+static int check_reversed(const struct api_form *form, const struct text *text,
+                          struct reply *reply) {
+    if (!(form->include & (INCLUDE_QUALITY | ~(unsigned)ALIGN_PARTS)))
+        return 0;
+    return reply_refuse(reply, "include",
+                        "include must contain only words, phrases, alignment and offsets: the text "
+                        "is aligned by a model of the opposite pair, \"%.60s\"",
+                        text->model->info.name);
 }
 
 /* Checks everything that does not need the models' tokenizers. */
 static int check_form(const struct service *service, enum api_kind kind, struct api_form *form,
                       size_t *count, struct request *request, struct reply *reply) {
-    size_t translations = 0, most = service->options.max_text_chars,
-           prefix = utf8_count(form->prefix, strlen(form->prefix));
+    size_t translations = 0, most = service->options->max_text_chars,
+           given[] = {utf8_count(form->prefix, strlen(form->prefix)),
+                      utf8_count(form->suffix, strlen(form->suffix))};
+    static const char *const ends[] = {"prefix", "suffix"};
     if (check_texts("text", form->text, most, count, reply) != 0 ||
         (form->translation &&
          check_texts("translation", form->translation, most, &translations, reply) != 0))
@@ -451,11 +473,15 @@ static int check_form(const struct service *service, enum api_kind kind, struct 
                             "translation must be a string if text is a string, or an array as long "
                             "as text (%zu), got %zu",
                             *count, translations);
-    if (form->translation && prefix > 0)
-        return reply_refuse(reply, "prefix", "prefix must be empty when translation is given");
-    if (prefix > most)
-        return reply_fail(reply, STATUS_TOO_LARGE, "prefix",
-                          "prefix must have at most %zu characters, got %zu", most, prefix);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (form->translation && given[i] > 0)
+            return reply_refuse(reply, ends[i], "%s must be empty when translation is given",
+                                ends[i]);
+        if (given[i] > most)
+            return reply_fail(reply, STATUS_TOO_LARGE, ends[i],
+                              "%s must have at most %zu characters, got %zu", ends[i], most,
+                              given[i]);
+    }
     const char *phrases = form->glossary ? "glossary" : form->protect ? "protect" : NULL;
     if (form->translation && phrases)
         return reply_refuse(reply, phrases, "%s must be omitted when translation is given",
@@ -472,15 +498,20 @@ static int check_form(const struct service *service, enum api_kind kind, struct 
         const struct text *text = &form->texts[i];
         const struct translator_info *first = &text->model->info,
                                      *second = text->second ? &text->second->info : first;
-        if (text->second || !first->quality)
+        if (request->parameters.reversed)
+            form->include &= ALIGN_PARTS;
+        if (text->second || request->parameters.reversed || !first->quality)
             form->include &= ~(unsigned)INCLUDE_QUALITY;
+        if (text->second)
+            form->include &= ~(unsigned)INCLUDE_SCORES;
         if (!first->attention || !second->attention)
-            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT |
-                                         INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_PHRASES);
+            form->include &=
+                ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SCORES | INCLUDE_SOFT_ALIGNMENT |
+                            INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_PHRASES);
     }
     form->include &= ~INCLUDE_ALL;
-    parameters_settle(&form->search, &request->model->info, service->options.rows);
-    if (check_numbers(form, service->options.rows, reply) != 0)
+    parameters_settle(&form->search, &request->model->info, service->options->rows);
+    if (check_numbers(form, service->options->rows, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
         return reply_refuse(reply, "force_attention",
@@ -497,7 +528,8 @@ static int check_form(const struct service *service, enum api_kind kind, struct 
                 reply, "glossary",
                 "glossary requires texts in one language, or source: they look like %s and %s",
                 text[-1].detected, text->detected);
-        if ((text->second && check_pivot(form, text, reply) != 0) ||
+        if ((request->parameters.reversed && check_reversed(form, text, reply) != 0) ||
+            (text->second && check_pivot(form, text, reply) != 0) ||
             check_model(&text->model->info, form, kind, reply) != 0 ||
             (text->second && check_model(&text->second->info, form, kind, reply) != 0))
             return -1;
@@ -520,7 +552,11 @@ static int read_markup(const struct api_form *form, struct request *request, str
     bool text = strcmp(form->format, "text") == 0, marked = !text;
     struct error error = {0};
     request->plan = NULL; /* a request that waited for its model is read again */
-    const char *unfit = text ? NULL : form->stream ? "stream" : form->prefix[0] ? "prefix" : NULL;
+    const char *unfit = text              ? NULL
+                        : form->stream    ? "stream"
+                        : form->prefix[0] ? "prefix"
+                        : form->suffix[0] ? "suffix"
+                                          : NULL;
     if (unfit)
         return reply_refuse(reply, unfit, "%s must be omitted when format is %s", unfit,
                             form->format);
@@ -528,7 +564,7 @@ static int read_markup(const struct api_form *form, struct request *request, str
         return reply_refuse(reply, "include", "include must not contain heads when format is %s",
                             form->format);
     if (text && (request->parameters.verbatim || form->attention || form->translation ||
-                 form->stream || form->prefix[0] || form->force_attention ||
+                 form->stream || form->prefix[0] || form->suffix[0] || form->force_attention ||
                  form->include & INCLUDE_HEADS || !may_be_marked(request)))
         return 0;
 
@@ -598,16 +634,14 @@ static json_t *native_load(const struct call *call, struct reply *reply) {
         struct field field;
         const struct field_type *type =
             fields_find(sent->name, kind_of(reply->dialect), &field) ? field.type : NULL;
-        json_t *former = json_object_get(root, sent->name), *value = NULL;
+        json_t *former = json_object_get(root, sent->name);
         if (former && type && !type->several) {
             reply_fail(reply, STATUS_INVALID, sent->name, "%s must be given only once", sent->name);
             json_decref(root);
             return NULL;
         }
-        if (type && type->from_text)
-            value = type->from_text(sent->value, sent->length);
-        if (!value) /* unknown fields become strings, too, and are refused later */
-            value = json_stringn(sent->value, sent->length);
+        json_t *value = fields_value(type, sent->value, sent->length); /* unknown fields are refused
+                                                                          later */
         if (former) { /* join both values in an array, in order */
             json_t *all = json_array(), *const parts[] = {former, value};
             for (size_t p = 0; p < 2; p++)
@@ -633,16 +667,12 @@ static void native_start(const struct dialect *dialect, const struct service *se
     size_t count;
     enum api_kind kind = kind_of(dialect);
     struct api_form form = fields_default(kind);
-    uint64_t *seed = &form.search.sampling.seed;
-    if (getrandom(seed, sizeof *seed, 0) != (ssize_t)sizeof *seed)
-        *seed = (uint64_t)clock_us();
-    *seed >>=
-        11; /* a JavaScript number has 53 bits, and every client can then send the seed back */
+    form.search.sampling.seed = parameters_seed();
     if (fields_read(root, kind, &form, reply) != 0 ||
         check_form(service, kind, &form, &count, request, reply) != 0 ||
         (form.force_attention && fields_read_forced(form.force_attention, request, reply) != 0) ||
-        (form.glossary && phrases_read_glossary(service, form.glossary, request, reply) != 0) ||
-        (form.protect && phrases_read_protect(form.protect, request, reply) != 0))
+        (form.glossary && terms_read_glossary(service, form.glossary, request, reply) != 0) ||
+        (form.protect && terms_read_protect(form.protect, request, reply) != 0))
         return;
 
     struct arena *arena = &request->arena;
@@ -657,10 +687,18 @@ static void native_start(const struct dialect *dialect, const struct service *se
         text->target_length = json_string_length(target);
         text->target =
             target ? arena_copy(arena, json_string_value(target), text->target_length) : NULL;
+        if (request->parameters.reversed) {
+            const struct text sent = *text;
+            text->source = sent.target;
+            text->source_length = sent.target_length;
+            text->target = sent.source;
+            text->target_length = sent.source_length;
+        }
         request->account.characters += utf8_count(json_string_value(source), text->source_length);
     }
     request->parameters.prefix_length = strlen(form.prefix);
     request->parameters.prefix = arena_copy(arena, form.prefix, request->parameters.prefix_length);
+    request->parameters.suffix = arena_copy(arena, form.suffix, strlen(form.suffix));
     if (arena_failed(arena)) {
         reply_fail_memory(reply);
         return;
@@ -680,14 +718,15 @@ static void native_start(const struct dialect *dialect, const struct service *se
     request->wanted.streamed = form.stream;
     request->wanted.warns = form.warns;
     request->keeps = true;
+    request->show = kind == API_ALIGN || form.stream ? NULL : members_show;
     request->target_name = "translation";
     request->parameters.split = form.split_given ? form.split : !form.translation;
     request->parameters.search = form.search;
-    request->parameters.search.max_steps = service->options.max_steps;
+    request->parameters.search.max_steps = service->options->search.max_steps;
     request->parameters.search.report.alternatives =
         kind == API_ALIGN || (form.include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
     request->parameters.search.report.tree = (form.include & INCLUDE_BEAM) != 0;
-    request->parameters.search.max_rows = service->options.rows;
+    request->parameters.search.max_rows = service->options->rows;
     if (kind == API_ALIGN) {
         bool whole = form.split_given && !form.split;
         request->parameters.split = false; /* each pair of sentences is a text */
@@ -713,11 +752,13 @@ static void native_finish(const struct service *service, struct request *request
     bool many =
         request->parameters.language &&
         request->parameters.variant; /* the reply has the request's languages, not the model's */
-    writer_strings(&w, "model", info->name, "source",
-                   first  ? first->model->info.source
-                   : many ? request->parameters.language
-                          : info->source,
-                   "target", many ? request->parameters.variant : info->target, NULL);
+    const char *source = first  ? first->model->info.source
+                         : many ? request->parameters.language
+                                : info->source,
+               *target = many ? request->parameters.variant : info->target;
+    bool reversed = request->parameters.reversed;
+    writer_strings(&w, "model", info->name, "source", reversed ? target : source, "target",
+                   reversed ? source : target, NULL);
     if (first)
         answer_put_pivot(first, &w);
     if (request->parameters.variant && !many)
@@ -743,19 +784,24 @@ static void native_finish(const struct service *service, struct request *request
     answer_reply(service, reply, &w);
 }
 
+static const char own_key[] = "Authorization: Bearer KEY, or X-Api-Key: KEY";
+
 const struct dialect dialect_translate = {.name = "translate",
+                                          .key = own_key,
                                           .speaks = native_speaks,
                                           .load = native_load,
                                           .start = native_start,
                                           .finish = native_finish};
 
 const struct dialect dialect_align = {.name = "align",
+                                      .key = own_key,
                                       .speaks = native_speaks,
                                       .load = native_load,
                                       .start = native_start,
                                       .finish = native_finish};
 
 const struct dialect dialect_attention = {.name = "attention",
+                                          .key = own_key,
                                           .speaks = native_speaks,
                                           .load = native_load,
                                           .start = native_start,

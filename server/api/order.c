@@ -5,9 +5,9 @@
 #include "server/api/answer.h"
 #include "server/api/decode.h"
 #include "server/api/dialect.h"
-#include "server/api/phrases.h"
 #include "server/api/recall.h"
 #include "server/api/reply.h"
+#include "server/api/terms.h"
 #include "server/api/value.h"
 #include "server/api/wait.h"
 #include "server/api/warnings.h"
@@ -159,9 +159,23 @@ static int read_items(struct plan *plan, const struct order *order, struct arena
     return 0;
 }
 
+/* Refuses a search that needs attention where a model has none. */
+static int check_attention(const struct plan *plan, struct reply *reply) {
+    const struct search_options *search = plan->order->search;
+    for (size_t i = 0; search && search->coverage_penalty > 0 && i < plan->count; i++) {
+        const struct text *chosen = &plan->items[i].chosen;
+        const struct served_model *last = chosen->second ? chosen->second : chosen->model;
+        if (last && !last->info.attention)
+            return reply_refuse(reply, "coverage_penalty",
+                                "coverage_penalty must be 0: model \"%.60s\" has no attention",
+                                last->info.name);
+    }
+    return 0;
+}
+
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service,
                  const json_t *root, struct request *request, struct reply *reply) {
-    size_t most = order->document ? SIZE_MAX : service->options.max_text_chars;
+    size_t most = order->document ? SIZE_MAX : service->options->max_text_chars;
     struct arena *arena = &request->arena;
     struct plan_reason reason = {0};
 
@@ -169,7 +183,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     order->array = json_is_array(order->texts);
     if (order->source)
         order->source = arena_copy(arena, order->source, strlen(order->source));
-    for (size_t i = 0; i < order->target_count; i++)
+    for (size_t i = 0; i < order->target_count && order->targets[i]; i++)
         order->targets[i] = arena_copy(arena, order->targets[i], strlen(order->targets[i]));
 
     struct plan *plan = request->plan = arena_zalloc(arena, 1, sizeof *plan);
@@ -181,13 +195,18 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     plan->aligned = order->aligned;
     plan->verbatim = request->parameters.verbatim;
     request->parameters.formality = order->formality;
-    plan->alternatives = order->alternatives < service->options.rows ? order->alternatives
-                                                                     : service->options.rows - 1;
+    plan->alternatives = order->alternatives < service->options->rows ? order->alternatives
+                                                                      : service->options->rows - 1;
+    if (order->translations > service->options->rows)
+        order->translations = service->options->rows;
+    if (order->returns > service->options->rows)
+        order->returns = service->options->rows;
     plan->order = order;
-    plan->pivot = service->options.pivot;
+    plan->pivot = service->options->pivot;
     enum plan_refusal refusal = plan_choose(plan, request, &reason);
     bool languages = refusal == PLAN_SOURCE || refusal == PLAN_TARGET || refusal == PLAN_PAIR;
-    if (languages && wait_fetch_missing(service, reason.from, reason.to, request, reply))
+    if (languages && !order->rewrites &&
+        wait_fetch_missing(service, reason.from, reason.to, request, reply))
         return;
     if (fails(refusal, order, &reason, most, reply))
         return;
@@ -196,14 +215,16 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         request->parameters.variant = plan->items[0].chosen.variant;
         if (order->glossary_count > 1)
             root = NULL; /* the cache's question has the number of one */
-        if (phrases_use_glossaries(service, order, request, reply) != 0)
+        if (terms_use_glossaries(service, order, request, reply) != 0)
             return;
     }
     if (fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) ||
         !request->model)
         return;
+    if (check_attention(plan, reply) != 0)
+        return;
     request->account.characters = reason.characters;
-    plan_search(plan, service->options.rows, request);
+    plan_search(plan, service->options->rows, request);
     if (!root || !recall_answer(service, dialect->name, root, request, reply))
         decode_prepare(service, order->text_name, request, reply);
 }
@@ -224,7 +245,7 @@ void order_begin(const struct dialect *dialect, const struct service *service, j
         (dialect->read && dialect->read(root, order, &request->arena, reply) != 0))
         return;
     order->target_count = 1;
-    if (order->targets[0])
+    if (order->targets[0] || order->rewrites)
         order_start(order, dialect, service, root, request, reply);
     else
         reply_fail(reply, STATUS_INVALID, order->target_name, "%s is missing", order->target_name);

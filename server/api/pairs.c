@@ -32,12 +32,11 @@ int pair_target_distance(const struct translator_info *info, const char *code) {
     return pair_needs_variant(info) ? LANGUAGE_FAR : language_distance(info->target, code);
 }
 
-bool pair_find_pivot(const struct model_set *models, const char *through, const char *source,
+/* Finds the nearest two models from source to target through another language: this one, or any. */
+static bool find_two(const struct model_set *models, const char *through, const char *source,
                      const char *target, struct text *out) {
     int least = 3 * LANGUAGE_FAR;
-    bool off = through && strcmp(through, "none") == 0;
-    for (size_t i = 0;
-         !off && i < models->count && language_distance(target, source) >= LANGUAGE_FAR; i++) {
+    for (size_t i = 0; i < models->count; i++) {
         struct served_model *second = models->all[i];
         const char *middle = second->info.source;
         bool meets = pair_translates(&second->info) && !second->info.languages &&
@@ -60,4 +59,17 @@ bool pair_find_pivot(const struct model_set *models, const char *through, const 
         }
     }
     return least < 3 * LANGUAGE_FAR;
+}
+
+bool pair_find_pivot(const struct model_set *models, const char *through, const char *source,
+                     const char *target, struct text *out) {
+    bool off = through && strcmp(through, "none") == 0;
+    return !off && language_distance(target, source) >= LANGUAGE_FAR &&
+           find_two(models, through, source, target, out);
+}
+
+bool pair_find_return(const struct model_set *models, const char *source, const char *target,
+                      struct text *out) {
+    return language_distance(target, source) < LANGUAGE_FAR &&
+           find_two(models, NULL, source, target, out);
 }

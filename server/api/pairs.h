@@ -25,8 +25,12 @@ int pair_source_distance(const struct translator_info *info, const char *code);
 int pair_target_distance(const struct translator_info *info, const char *code);
 /* Finds the nearest two models from source to target, which must differ: the first writes a
  * language that the second reads. Sets the text's model, its variant and second. through: as pivot
- * of struct service_options. False: there are no such models. */
+ * of struct options. False: there are no such models. */
 bool pair_find_pivot(const struct model_set *models, const char *through, const char *source,
                      const char *target, struct text *out);
+/* Finds two models that together translate from a language and back to it, or to a variant of it
+ * (target), and sets the same members. False: there are no such models. */
+bool pair_find_return(const struct model_set *models, const char *source, const char *target,
+                      struct text *out);
 
 #endif

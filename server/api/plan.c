@@ -115,7 +115,8 @@ static const char *find_language(const struct model_set *models, const char *ask
 }
 
 struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup,
-                              const struct model_set *models) {
+                              struct request *request) {
+    const struct model_set *models = request->models;
     /* collect the models' source languages without duplicates */
     struct plan_codes codes = {.all = calloc(plan_most_codes(models) + 1, sizeof *codes.all)};
     size_t length = 0;
@@ -132,11 +133,17 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
     struct plan_guess found = {0};
     if (text && codes.count == 0) {
-        found = (struct plan_guess){"en", 0};
+        found = (struct plan_guess){.code = "en"};
     } else if (text) {
         struct language_guess guess =
             language_detect(text, length - 1, markup, codes.all, codes.count);
-        found = (struct plan_guess){guess.failed ? NULL : codes.all[guess.index], guess.confidence};
+        found = (struct plan_guess){.code = codes.all[guess.index],
+                                    .confidence = guess.confidence,
+                                    .unread = *guess.other != '\0'};
+        if (found.unread)
+            found.code = arena_copy(&request->arena, guess.other, strlen(guess.other));
+        if (guess.failed)
+            found.code = NULL;
     }
     free(text);
     free(codes.all);
@@ -145,13 +152,29 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
 
 /* ---- the models of a pair of languages ---- */
 
-/* Chooses the model that is nearest to the pair of languages or, if no model fits, two models. At
- * equal distance, prefers a model of one pair to one of many languages, and then the first model.
- */
-static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target,
-                                     const struct model_set *models, const char *pivot,
-                                     struct plan_reason *reason) {
+/* Returns the model that is nearest to the pair of languages, or NULL if none fits. At equal
+ * distance, prefers a model of one pair to one of many languages, and then the first model. */
+static struct served_model *nearest_model(const struct model_set *models, const char *source,
+                                          const char *target) {
+    struct served_model *nearest = NULL;
     int least = 4 * LANGUAGE_FAR;
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        int from = pair_translates(info) ? pair_source_distance(info, source) : LANGUAGE_FAR;
+        int to = from < LANGUAGE_FAR ? pair_target_distance(info, target) : LANGUAGE_FAR;
+        int far = 2 * (from + to) + (info->languages != NULL);
+        if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
+            least = far;
+            nearest = models->all[i];
+        }
+    }
+    return nearest;
+}
+
+/* Chooses the model of the item's pair of languages or, if no model fits, two models. */
+static enum plan_refusal choose_item(const struct plan *plan, struct plan_item *item,
+                                     const struct model_set *models, struct plan_reason *reason) {
+    const char *source = item->source_language, *target = item->target_language;
     struct text *chosen = &item->chosen;
     reason->from = source;
     reason->to = target;
@@ -162,26 +185,49 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     reason->target = find_language(models, target);
     if (!reason->target)
         return PLAN_TARGET;
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        int from = pair_translates(info) ? pair_source_distance(info, source) : LANGUAGE_FAR;
-        int to = from < LANGUAGE_FAR ? pair_target_distance(info, target) : LANGUAGE_FAR;
-        int far = 2 * (from + to) + (info->languages != NULL);
-        if (from < LANGUAGE_FAR && to < LANGUAGE_FAR && far < least) {
-            least = far;
-            chosen->model = models->all[i];
-        }
-    }
+    bool rewrites = plan->order->rewrites;
+    chosen->model = rewrites ? NULL : nearest_model(models, source, target);
     if (chosen->model) {
         chosen->variant = pair_variant(&chosen->model->info, target);
         chosen->language = pair_source_variant(&chosen->model->info, source);
         return PLAN_OK;
     }
-    if (language_same(reason->source, reason->target))
+    if (!rewrites && language_same(reason->source, reason->target))
         return PLAN_OK;
-    if (!pair_find_pivot(models, pivot, source, target, chosen))
+    if (!(rewrites ? pair_find_return(models, source, target, chosen)
+                   : pair_find_pivot(models, plan->pivot, source, target, chosen)))
         return PLAN_PAIR;
     chosen->second_variant = pair_variant(&chosen->second->info, target);
+    return PLAN_OK;
+}
+
+/* Returns the language from which an item is translated. What no model reads is decoded by the
+ * first model that writes the target, and its warnings say what is wrong. */
+static const char *decoded_language(const struct plan_item *item, const char *source,
+                                    const struct model_set *models) {
+    const char *any = NULL;
+    for (size_t i = 0; item->guess.unread && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (!pair_translates(info))
+            continue;
+        if (pair_target_distance(info, item->target_language) < LANGUAGE_FAR)
+            return info->source;
+        any = any ? any : info->source;
+    }
+    return any ? any : source;
+}
+
+/* Chooses the model by which the translations of a dictionary are translated back. A model of many
+ * languages would have to know which one it reads, as a second model does not. */
+static enum plan_refusal choose_return(struct plan_item *item, const struct model_set *models) {
+    struct text *chosen = &item->chosen;
+    if (!chosen->model || chosen->second)
+        return PLAN_PAIR;
+    struct served_model *back = nearest_model(models, item->target_language, item->source_language);
+    if (back && !back->info.languages) {
+        chosen->second = back;
+        chosen->second_variant = pair_variant(&back->info, item->source_language);
+    }
     return PLAN_OK;
 }
 
@@ -220,6 +266,8 @@ static struct document document_of(const struct plan *plan, const struct plan_it
                              .language = order->targets[0],
                              .bilingual = order->bilingual,
                              .keys = order->keys,
+                             .columns = order->columns,
+                             .header = order->header,
                              .notes = order->notes};
 }
 
@@ -229,14 +277,20 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
     if (plan->order->document) {
         struct document document = document_of(plan, item);
         read = document_read(&document, arena, &item->markup, err);
+        if (read == 0 && plan->order->merge.length > 0) {
+            item->merged = arena_zalloc(arena, item->markup.count + 1, sizeof *item->merged);
+            read = item->merged ? review_read(plan->order->merge, &document, &item->markup, arena,
+                                              item->merged, err)
+                                : error_memory(err);
+        }
     } else if (plan_is_markup(plan, item) && plan->order->tags) {
         read = markup_parse_xml(item->source, item->length, plan->order->tags, arena, &item->markup,
                                 err);
     } else if (plan_is_markup(plan, item)) {
         read = markup_parse_html(item->source, item->length, arena, &item->markup, err);
     } else {
-        read = document_read_text(item->source, item->length, plan->order->joined, arena,
-                                  &item->markup, &item->marked, err);
+        read = document_read_text((struct bytes){item->source, item->length}, plan->order->joined,
+                                  arena, &item->markup, &item->marked, err);
     }
     if (read != 0)
         return -1;
@@ -275,7 +329,7 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
             text.length += taken + 1;
         }
         text.source = joined;
-        item->guess = plan_detect(&text, 1, false, request->models);
+        item->guess = plan_detect(&text, 1, false, request);
         free(joined);
         return item->guess.code ? PLAN_OK : PLAN_MEMORY;
     }
@@ -286,8 +340,8 @@ static enum plan_refusal guess_sources(struct plan *plan, struct request *reques
         plan->guessed = true;
         bool tags = (plan_is_markup(plan, item) && !plan->order->document) ||
                     marks_are_in((struct bytes){item->source, item->length}, NULL);
-        item->guess = i % together == 0 ? plan_detect(item, together, tags, request->models)
-                                        : plan->items[0].guess;
+        item->guess =
+            i % together == 0 ? plan_detect(item, together, tags, request) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
     }
@@ -332,7 +386,9 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request,
     for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
         size_t pair = 0;
-        item->source_language = plan_source(plan, i);
+        if (!item->target_language)
+            item->target_language = plan_source(plan, i);
+        item->source_language = decoded_language(item, plan_source(plan, i), request->models);
         while (pair < pairs && (first[pair]->source_language != item->source_language ||
                                 first[pair]->target_language != item->target_language))
             pair++;
@@ -340,8 +396,9 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request,
             item->chosen = first[pair]->chosen;
             continue;
         }
-        refusal = choose_item(item, item->source_language, item->target_language, request->models,
-                              plan->pivot, reason);
+        refusal = choose_item(plan, item, request->models, reason);
+        if (refusal == PLAN_OK && order->translations > 0)
+            refusal = choose_return(item, request->models);
         const struct plan_item **grown =
             arena_grow(&request->arena, first, pairs, &room, 1, sizeof *grown);
         if (!grown)
@@ -368,7 +425,8 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
         const struct plan_item *before = i > 0 ? item - 1 : NULL;
-        if (!plan_is_markup(plan, item) && (plan->aligned || plan->verbatim))
+        bool marks = !plan->aligned && !plan->verbatim && plan->order->translations == 0;
+        if (!plan_is_markup(plan, item) && !marks)
             continue;
         if (before && before->string == item->string && before->parsed) { /* in another language */
             item->markup = before->markup;
@@ -386,7 +444,9 @@ int plan_cut(struct plan *plan, struct request *request) {
     size_t count = 0;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        item->count = item->chosen.model ? item->count : 0;
+        item->count = item->chosen.model && !item->merged ? item->count : 0;
+        if (plan->order->translations > 0 && item->chosen.second)
+            item->count = plan->order->translations;
         count += item->count;
     }
     struct text *text = arena_zalloc(&request->arena, count, sizeof *text);
@@ -400,6 +460,10 @@ int plan_cut(struct plan *plan, struct request *request) {
         for (size_t j = 0; j < item->count; j++, text++) {
             bool segment = plan_is_markup(plan, item) || item->marked;
             *text = item->chosen;
+            if (plan->order->translations > 0 && item->chosen.second) {
+                text->rank = j;
+                text->ranks = item->count;
+            }
             text->source = segment ? item->markup.segments[j].text : item->source;
             text->source_length = segment ? item->markup.segments[j].length : item->length;
             text->placed = segment && markup_is_placed(&item->markup, &item->markup.segments[j]);
@@ -421,18 +485,22 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
     struct search_options *search = &request->parameters.search;
+    const struct order *order = plan->order;
     size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
-    request->parameters.split = !plan->order->whole;
-    request->wanted.warns = !plan->order->unwarned;
+    request->parameters.split = !order->whole;
+    request->wanted.warns = !order->unwarned;
     request->parameters.replace_unknowns = true;
-    request->keeps = plan->aligned || (plan->alternatives > 0 && !plan->markup);
+    request->keeps =
+        plan->aligned || (plan->alternatives > 0 && !plan->markup) || order->translations > 0;
     request->wanted.aligns = plan->markup || plan->aligned;
     for (size_t i = 0; i < plan->count; i++)
         request->wanted.aligns |= plan->items[i].marked || plan->items[i].tagged;
-    *search = parameters_default();
+    *search = plan->order->search ? *plan->order->search : parameters_default();
     search->max_rows = rows;
     parameters_settle(search, &request->model->info, most);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;
+    if (order->translations > 0)
+        search->n_best = plan->items[0].chosen.second ? order->returns : order->translations;
     if (search->beam_size < search->n_best)
         search->beam_size = search->n_best;
 }
@@ -476,12 +544,16 @@ static int write_item(const struct plan *plan, const struct plan_item *item,
     const char *written;
     if (plan->order->document) {
         struct document document = document_of(plan, item);
-        written = document_write(&document, &markup, translations, arena, &length, NULL);
+        written =
+            plan->order->review
+                ? review_write(&markup, translations, item->texts, arena, &length, NULL)
+                : document_write(&document, &markup, item->merged ? item->merged : translations,
+                                 arena, &length, NULL);
     } else if (plan_is_markup(plan, item)) {
         written = markup_write_places(&markup, translations, all, arena, &length, NULL);
     } else {
-        written = document_write_text(item->source, item->length, &markup, translations, arena,
-                                      &length, NULL);
+        written = document_write_text((struct bytes){item->source, item->length}, &markup,
+                                      translations, arena, &length, NULL);
     }
     if (!written)
         return -1;
@@ -573,8 +645,8 @@ static int align_words(const struct text *text, const struct rendered *rendered,
         struct word_matrix matrix;
         if (!translator_info(sentence->translator).attention)
             continue;
-        if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena,
-                         &sides, NULL) != 0 ||
+        if (render_words(&(struct rendered_sentence){sentence, hypothesis, &rendered->sentences[i]},
+                         WORDS_UNICODE, arena, &sides, NULL) != 0 ||
             render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
             return -1;
         struct plan_pair *words = arena_grow(arena, out->words, out->word_count, room,

@@ -6,13 +6,14 @@
 #include "server/api/api.h"
 #include "server/api/languages.h"
 #include "server/decode/request.h"
-#include "server/documents/document.h"
+#include "server/documents/review.h"
 #include <jansson.h>
 
 /* A likely language of a text. */
 struct plan_guess {
     const char *code;
     double confidence; /* 0 to 100 */
+    bool unread;       /* no model reads its script: confidence 0 */
 };
 
 /* One string in one target language. It is one text of the request or, for markup, one text for
@@ -32,6 +33,7 @@ struct plan_item {
     bool
         marked; /* it is a text with marks (server/markup/markup.h), which is handled like markup */
     struct markup markup;
+    struct markup_translation *merged; /* of a review, [markup.count]; NULL: it is decoded */
 };
 
 /* The plan by which a request's texts make its answer, in the request's arena. Dialects that use
@@ -46,7 +48,7 @@ struct plan {
     size_t alternatives;       /* alternatives for each translation; markup has none */
     bool guessed;              /* the source language is detected */
     const struct order *order; /* the order that it carries out */
-    const char *pivot;         /* as in struct service_options */
+    const char *pivot;         /* as in struct options */
     const struct warnings *warnings; /* set after its texts are decoded */
 };
 
@@ -98,15 +100,28 @@ struct order {
         *glossaries; /* [glossary_count] names or ids of several, in the arena, whose
                         first entry of a phrase counts; then glossary is their first */
     size_t glossary_count;
-    struct formality_wish formality;                   /* its languages are not set */
+    struct formality_wish formality;     /* its languages are not set */
+    const struct search_options *search; /* how to search, before the model's own values are set;
+                                            NULL: as usual */
     const char *text_name, *source_name, *target_name; /* the fields' names, for errors */
     bool markup, aligned;                              /* as in a plan */
     bool whole;                                        /* each text is one sentence */
-    bool apart;          /* if the source language is not given, each text is detected separately */
-    bool joined;         /* a sentence may run over line ends, which stay */
-    bool unwarned;       /* skip warnings that take time */
-    bool bilingual;      /* the document contains both its source and the translation */
-    size_t alternatives; /* at most the workers' rows - 1 */
+    bool apart;    /* if the source language is not given, each text is detected separately */
+    bool joined;   /* a sentence may run over line ends, which stay */
+    bool unwarned; /* skip warnings that take time */
+    enum document_bilingual bilingual; /* where translations stand in the document */
+    const char *columns;               /* the columns of a table, in the arena; NULL: all */
+    bool header;                       /* the first row of a table, too */
+    size_t alternatives;               /* at most the workers' rows - 1 */
+    size_t translations, returns; /* a dictionary: each string is a sentence of one model, with up
+                                     to so many translations, and each of these has so many by the
+                                     model that translates back, if there is one; 0: strings are
+                                     translated */
+    bool rewrites; /* each text is translated into another language and back; the one target may be
+                      NULL: the text's own language */
+    bool review;   /* the answer is a review of the document */
+    struct bytes
+        merge; /* a review that is merged into the document, in the arena; length 0: none */
     /* Sets the reply to a refusal, which is neither PLAN_OK nor PLAN_MEMORY. most: the limit of
      * characters. NULL: the words of alignd's own dialect. */
     void (*refuse)(enum plan_refusal refusal, const struct plan_reason *reason, size_t most,
@@ -130,7 +145,7 @@ struct plan_codes {
  * variants, its variants' languages. Returns -1 if memory runs out. */
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena,
                    struct plan_codes *codes);
-/* Collects the targets of one source, by one model or two (pivot: as in struct service_options). */
+/* Collects the targets of one source, by one model or two (pivot: as in struct options). */
 int plan_targets(const struct model_set *models, const char *source, const char *pivot,
                  struct arena *arena, struct plan_codes *codes);
 
@@ -143,10 +158,11 @@ void plan_add_sources(const struct translator_info *info, struct plan_codes *cod
  * Returns -1 if memory runs out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);
 
-/* Detects the likeliest of the models' source languages, for count items together. code NULL: out
- * of memory. */
+/* Detects the likeliest of the models' source languages, for count items together. A text in a
+ * script that no model reads keeps its own language, or "und". code, in the request's arena if it
+ * is not a model's, NULL: out of memory. */
 struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup,
-                              const struct model_set *models);
+                              struct request *request);
 
 /* Chooses the model of each item by its pair of languages. In the plan's order, each string gets an
  * item in each target. A model for "en" accepts "en-US". An archive whose language is guessed is

@@ -45,7 +45,7 @@ static bool is_this_machine(const char *name) {
 }
 
 static bool is_host(const struct service *service, const char *host) {
-    const struct name_list *hosts = service->options.hosts;
+    const struct name_list *hosts = &service->options->hosts;
     char name[HOST_BYTES];
     if (name_list_has(hosts, "*") || !host || !*host)
         return true;
@@ -77,7 +77,7 @@ static bool is_of_another_page(const struct service *service, const struct visit
     if (!visit->site && (!visit->origin ||
                          (authority && visit->host && strcasecmp(authority + 3, visit->host) == 0)))
         return false;
-    return !(visit->origin && name_list_has(service->options.cors, visit->origin)) &&
+    return !(visit->origin && name_list_has(&service->options->cors, visit->origin)) &&
            !is_extension(visit->origin);
 }
 
@@ -92,7 +92,7 @@ int reach_check(const struct service *service, const struct route *route, const 
                 struct reply *reply) {
     char message[REPLY_MESSAGE_BYTES];
     bool open =
-        !service->keys && !service->options.client_header && visit->loopback && !visit->secure;
+        !service->keys && !service->options->client_header && visit->loopback && !visit->secure;
     if (open && !is_host(service, visit->host)) {
         snprintf(message, sizeof message,
                  "the Host must be localhost, an address, or a name given with --host NAME, got "

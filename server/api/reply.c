@@ -37,6 +37,16 @@ void reply_json(struct reply *reply, struct writer *w) {
     reply_json_as(reply, STATUS_OK, w);
 }
 
+void reply_status(struct reply *reply, const char *status, const char *name, size_t generation) {
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "status", status, name ? "name" : NULL, name, NULL);
+    if (generation > 0)
+        writer_count(&w, "generation", generation);
+    writer_end_object(&w);
+    reply_json(reply, &w);
+}
+
 /* ---- errors ---- */
 
 enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128, FIELD_BYTES = 64 };
@@ -142,16 +152,16 @@ void reply_fail_cancelled(const struct service *service, enum cancel_reason reas
 }
 
 /* Sets Retry-After in whole seconds, up to a limit that clients accept. */
-void reply_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code,
-                     double wait_s, struct reply *reply, const char *format, ...) {
+void reply_fail_busy(const struct service *service, struct reply_busy busy, struct reply *reply,
+                     const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    metrics_rejected(service->metrics, reason);
-    reply_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
-    reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
+    metrics_rejected(service->metrics, busy.reason);
+    reply_fail_coded(reply, STATUS_QUEUE_FULL, busy.code, NULL, message);
+    reply->retry_after_s = (unsigned)fmin(fmax(ceil(busy.wait_s), 1), MAX_RETRY_S);
 }
 
 void reply_fail_refused(const struct service *service, enum scheduler_verdict verdict,
@@ -162,23 +172,25 @@ void reply_fail_refused(const struct service *service, enum scheduler_verdict ve
         return;
     }
     bool jobs = verdict == SCHEDULER_FULL;
-    reply_fail_busy(service, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK, "queue_full",
-                    scheduler_wait_s(service->scheduler, request), reply,
-                    jobs ? "the queue is full" : "the queue has no room for this much work");
+    reply_fail_busy(service,
+                    (struct reply_busy){jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK,
+                                        "queue_full",
+                                        scheduler_wait_s(service->scheduler, request)},
+                    reply, jobs ? "the queue is full" : "the queue has no room for this much work");
 }
 
 void reply_fail_crowded(const struct service *service, struct reply *reply) {
-    reply_fail_busy(service, REJECTED_REQUEST_MEMORY, "queue_full", 0, reply,
+    reply_fail_busy(service, (struct reply_busy){REJECTED_REQUEST_MEMORY, "queue_full", 0}, reply,
                     "the queue has no room for so large a request");
 }
 
 void reply_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
-    reply_fail_busy(service, REJECTED_PREPARATION, "queue_full", wait_s, reply,
+    reply_fail_busy(service, (struct reply_busy){REJECTED_PREPARATION, "queue_full", wait_s}, reply,
                     "too many large requests are waiting to be read");
 }
 
 void reply_fail_length(const struct service *service, size_t least, struct reply *reply) {
-    size_t most = service->options.max_reply_bytes;
+    size_t most = service->options->max_reply_bytes;
     metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
     if (least > 0)
         reply_fail(reply, STATUS_TOO_LARGE, NULL,

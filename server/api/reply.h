@@ -8,16 +8,26 @@ struct dialect_error;
 
 /* Sets a JSON reply from the writer's text, which it takes over; 503 if the writer has failed. */
 void reply_json(struct reply *reply, struct writer *w);
+/* Replies {"status","name","generation"}: without the name if it is NULL, and without the
+ * generation if it is 0. */
+void reply_status(struct reply *reply, const char *status, const char *name, size_t generation);
 /* The same with another status. */
 void reply_json_as(struct reply *reply, unsigned status, struct writer *w);
 /* Sets a JSON reply from this text, malloc'ed, which it takes over. */
 void reply_json_text(struct reply *reply, unsigned status, char *text);
 
-/* Replies 429 because the server is busy or the client's allowance is used up, counts it, and sets
- * Retry-After to wait_s, at least one second. */
-__attribute__((format(printf, 6, 7))) void
-reply_fail_busy(const struct service *service, enum metrics_rejected reason, const char *code,
-                double wait_s, struct reply *reply, const char *format, ...);
+/* Why a request is not served now. */
+struct reply_busy {
+    enum metrics_rejected reason; /* counted */
+    const char *code;
+    double wait_s; /* Retry-After, at least one second */
+};
+
+/* Replies 429 because the server is busy or the client's allowance is used up. */
+__attribute__((format(printf, 4, 5))) void reply_fail_busy(const struct service *service,
+                                                           struct reply_busy busy,
+                                                           struct reply *reply, const char *format,
+                                                           ...);
 
 /* This is a macro, so that the compiler sees that the value is -1. */
 #define reply_refuse(reply, field, ...) (reply_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)

@@ -112,11 +112,17 @@ static bool member_asks(const json_t *root, const char *name, const char *usual)
     return dot ? value && member_asks(value, dot + 1, usual) : value_asks(value, usual);
 }
 
+/* A form or a query string may repeat a field, of which the object may have only the first. */
 static bool field_asks(const struct dialect_fields *fields, const struct dialect_field *field) {
-    if (fields->root)
-        return member_asks(fields->root, field->name, field->usual);
-    const struct api_field *sent = dialect_sent(fields->call, field->name);
-    return sent && *sent->value && !is_among(sent->value, field->usual);
+    if (fields->root && member_asks(fields->root, field->name, field->usual))
+        return true;
+    for (size_t i = 0; i < fields->call->field_count; i++) {
+        const struct api_field *sent = &fields->call->fields[i];
+        if (strcmp(sent->name, field->name) == 0 && *sent->value &&
+            !is_among(sent->value, field->usual))
+            return true;
+    }
+    return false;
 }
 
 /* Refuses a field, and says what it may be. */

@@ -59,7 +59,8 @@ def schema_of(kind: str) -> Schema:
     """The schema of a type in reply.def."""
     kind = kind.removesuffix("?")
     if kind.endswith("[]"):
-        return {"type": "array", "items": schema_of(kind[:-2])}
+        entry = schema_of(kind[:-2])
+        return {"type": "array", "items": {**entry, "nullable": True} if kind.endswith("?[]") else entry}
     if kind == "pair":
         return {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
     if "|" in kind:
@@ -210,9 +211,12 @@ def replace_between(path: Path, mark: str, text: str) -> str:
 
 # ---- the fields of other services ----
 
-SERVICES = {"DEEPL": "DeepL", "GOOGLE_2": "Google, version 2", "GOOGLE_3": "Google, version 3",
+SERVICES = {"DEEPL": "DeepL", "DEEPL_WRITE": "DeepL, `/v2/write/rephrase`",
+            "GOOGLE_2": "Google, version 2", "GOOGLE_3": "Google, version 3",
             "MICROSOFT": "Microsoft", "LIBRETRANSLATE": "LibreTranslate", "MTRANSERVER": "MTranServer",
-            "DEEPLX": "DeepLX"}
+            "DEEPLX": "DeepLX", "NLLB_SERVE": "nllb-serve", "NLLB_API": "nllb-api", "LINGVA": "Lingva",
+            "HCFY": "hcfy", "GTX": "Google, `/translate_a`", "IMMERSIVE": "Immersive Translate",
+            "KISS": "KISS Translator"}
 
 
 def fields_table() -> str:

@@ -43,7 +43,7 @@ static bool fetch(const struct service *service, const char *source, const char 
     char pair[FETCH_ASKED_BYTES];
     if (!wait_may_fetch(service, request))
         return false;
-    if (!request->fetches) {
+    if (!request->waits.fetches) {
         if (!fetcher_could(service->fetcher, source, target))
             return false;
         reply_fail(reply, STATUS_UNAVAILABLE, NULL,
@@ -119,7 +119,7 @@ bool wait_fetch_missing(const struct service *service, const char *source, const
         return true;
 
     /* try two models via a pivot, each of which is in service or can be downloaded */
-    const char *middle = service->options.pivot ? service->options.pivot : "en";
+    const char *middle = service->options->pivot ? service->options->pivot : "en";
     bool pivots = strcmp(middle, "none") != 0 &&
                   language_distance(middle, source) == LANGUAGE_FAR &&
                   language_distance(middle, target) == LANGUAGE_FAR;

@@ -295,7 +295,9 @@ static const char *const names[WARNING_CODES] = {
 static int check_text(const struct request *request, const struct text *text, bool language,
                       bool apart, struct arena *arena, struct warnings *warnings) {
     struct judgement one, all = {0}; /* all holds the sums */
-    bool named = !apart && text->sentences;
+    bool named = !apart && (request->keeps || request->show);
+    if (request->parameters.reversed) /* the model judges what it would write, the client's text */
+        return 0;
     if (text->count == 0)
         return warn_of_message(text->source, text->source_length, arena, warnings);
     for (size_t i = 0; i < text->count; i++) {
@@ -338,9 +340,14 @@ static int check_text(const struct request *request, const struct text *text, bo
                                  : 0; /* "warnings": false disables it */
 }
 
-/* Warns if the lists of a whole text and its translation have anything. */
-static int warn_of_lists(enum warning_code code, const struct check_lists *lists, const char *what,
+/* Warns if the lists of a whole text and its translation have anything. reversed: the text's are
+ * those of the target. */
+static int warn_of_lists(enum warning_code code, struct check_lists *lists, bool reversed,
                          struct arena *arena, struct warnings *warnings) {
+    const char *what = code == WARNING_NUMBERS ? "numbers" : "signs";
+    if (reversed)
+        *lists = (struct check_lists){lists->target, lists->source, lists->target_count,
+                                      lists->source_count};
     return lists->source_count + lists->target_count == 0
                ? 0
                : add_warning(warnings, arena, code, put_lists, lists,
@@ -354,12 +361,10 @@ static int warn_of_given_numbers(const struct request *request, const struct tex
     const struct loaded_model *reader = text->loaded ? text->loaded : request->loaded,
                               *writer = text->second ? text->second_loaded : reader;
     struct check_lists *lists = arena_zalloc(arena, 1, sizeof *lists);
-    if (!lists ||
-        correction_check_numbers(reader->translator, writer->translator, whole->source.start,
-                                 whole->source.length, whole->translation.start,
-                                 whole->translation.length, arena, lists) != 0)
+    if (!lists || correction_check_numbers(reader->translator, writer->translator, whole->source,
+                                           whole->translation, arena, lists) != 0)
         return -1;
-    return warn_of_lists(WARNING_NUMBERS, lists, "numbers", arena, warnings);
+    return warn_of_lists(WARNING_NUMBERS, lists, request->parameters.reversed, arena, warnings);
 }
 
 /* Warns if the whole text and its translation differ in their signs although no sentence does, or
@@ -379,11 +384,10 @@ static int warn_of_whole(const struct request *request, const struct text *text,
         warn_of_given_numbers(request, text, whole, arena, warnings) != 0)
         return -1;
     struct formality_wish wish = request_wish(request, text);
-    if (!lists || correction_check_whole(wish.source, wish.target, whole->source.start,
-                                         whole->source.length, whole->translation.start,
-                                         whole->translation.length, arena, lists) != 0)
+    if (!lists || correction_check_whole(wish.source, wish.target, whole->source,
+                                         whole->translation, arena, lists) != 0)
         return -1;
-    return warn_of_lists(WARNING_SIGNS, lists, "signs", arena, warnings);
+    return warn_of_lists(WARNING_SIGNS, lists, request->parameters.reversed, arena, warnings);
 }
 
 int warnings_of_plan(struct request *request, const struct plan_answers *answers) {

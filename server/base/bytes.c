@@ -1,5 +1,13 @@
 #include "server/base/bytes.h"
 
+struct bytes bytes_trimmed(struct bytes bytes) {
+    while (bytes.length > 0 && byte_is_space(*bytes.start))
+        bytes = bytes_between(bytes.start + 1, bytes.start + bytes.length);
+    while (bytes.length > 0 && byte_is_space(bytes.start[bytes.length - 1]))
+        bytes.length--;
+    return bytes;
+}
+
 bool bytes_among(struct bytes word, const char *list) {
     for (const char *at = list; word.length > 0 && *at;) {
         size_t same = 0;

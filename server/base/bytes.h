@@ -4,15 +4,11 @@
 #define ALIGND_BYTES_H
 
 #include "model/base/arena.h"
+#include "model/base/utf8.h"
+
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-
-/* Bytes of a document, or bytes that were made from it, which outlive this struct. */
-struct bytes {
-    const char *start; /* [length] */
-    size_t length;
-};
 
 static const struct bytes nothing = {"", 0};
 
@@ -36,8 +32,10 @@ static inline bool bytes_begin(const char *at, const char *end, const char *text
     size_t length = strlen(text);
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0;
 }
+/* Returns the bytes without white space at both ends. */
+struct bytes bytes_trimmed(struct bytes bytes);
 static inline bool bytes_same(struct bytes a, struct bytes b) {
-    return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
+    return a.length == b.length && (a.length == 0 || memcmp(a.start, b.start, a.length) == 0);
 }
 
 /* True if the word is one of a list that spaces separate. */

@@ -52,6 +52,8 @@ static struct {
     char bytes[WAITING_BYTES]; /* [length] whole lines */
     size_t length;
     size_t lost; /* lines dropped for lack of room since the thread last took lines */
+    void (*sink)(void *owner, const char *line, size_t length); /* NULL: stderr */
+    void *sink_owner;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_uint_fast64_t dropped;
@@ -112,15 +114,21 @@ static void *write_all(void *none) {
  * reader of a pipe may be slow or stopped. */
 static void send_line(const char *line, size_t length) {
     pthread_mutex_lock(&waiting.lock);
+    void (*sink)(void *owner, const char *line, size_t length) = waiting.sink;
+    void *owner = waiting.sink_owner;
+    if (sink) {
+        pthread_mutex_unlock(&waiting.lock);
+        sink(owner, line, length);
+        return;
+    }
     bool own = waiting.started && pthread_equal(pthread_self(), waiting.thread);
     size_t limit = own ? WAITING_BYTES : WAITING_BYTES - LINE_BYTES;
     while (waiting.started && waiting.file && !own && waiting.length + length > limit)
         pthread_cond_wait(&waiting.taken, &waiting.lock);
-    bool direct = !waiting.started;
+    bool direct = !waiting.started, first = waiting.length == 0;
     if (!direct && waiting.length + length <= limit) {
         memcpy(waiting.bytes + waiting.length, line, length);
         waiting.length += length;
-        pthread_cond_signal(&waiting.filled);
     } else if (!direct) {
         waiting.lost++;
         atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
@@ -128,6 +136,15 @@ static void send_line(const char *line, size_t length) {
     pthread_mutex_unlock(&waiting.lock);
     if (direct)
         write_line(line, length);
+    else if (first) /* the thread waits only while there is nothing to write */
+        pthread_cond_signal(&waiting.filled);
+}
+
+void log_set_sink(void (*sink)(void *owner, const char *line, size_t length), void *owner) {
+    pthread_mutex_lock(&waiting.lock);
+    waiting.sink = sink;
+    waiting.sink_owner = owner;
+    pthread_mutex_unlock(&waiting.lock);
 }
 
 int log_start(struct error *err) {

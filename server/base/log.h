@@ -53,6 +53,10 @@ void log_fields(enum log_level level, const char *event, const struct log_field 
 /* Writes a text as a line, with escapes as in utf8_show; what is beyond 2 kB is left out. */
 void log_message(const char *text);
 
+/* Gets each line, [length] bytes with its line feed, on the thread that logs it. NULL, as at first:
+ * lines go to stderr. Thread-safe. */
+void log_set_sink(void (*sink)(void *owner, const char *line, size_t length), void *owner);
+
 /* Starts a thread that writes the lines from now on, so that no caller waits for the reader of
  * stderr. At most 64 kB of lines wait; further lines are dropped, and a line reports how many,
  * unless stderr is a regular file: callers then wait for room. Call before other threads start.

@@ -27,7 +27,7 @@ struct feed {
     const float **attention, **alignment;
     const struct step_row **rows;
 
-    /* only the reader uses these */
+    /* only the follower uses these */
     size_t known, sent; /* numbers of tokens: noted at the last look, and sent */
     size_t first;       /* the first token that is still rendered with each new one */
     size_t printed;     /* bytes that were sent of the text from first on */
@@ -36,10 +36,10 @@ struct feed {
 
 struct events {
     struct request *request;
-    struct events_reader reader;
+    struct events_follower follower;
     struct feed *feeds; /* [request->job_count] */
 
-    /* only the reader uses these */
+    /* only the follower uses these */
     struct feed *current; /* being sent */
     size_t *next;         /* [request->text_count] the next sentence to send of each text */
     size_t *first;        /* [request->text_count] the feed of each text's first sentence */
@@ -62,7 +62,7 @@ static bool sends_tokens(const struct sentence *sentence) {
 
 /* Notes the token that the last step decided. Returns the number of tokens that are final. If a
  * sentence has amounts or signs, no token is final, since the worker may replace the sentence with
- * a second attempt; otherwise it has no second attempt. If memory runs out, the sentence's tokens
+ * a retry; otherwise it has no retry. If memory runs out, the sentence's tokens
  * are sent when the sentence is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->decided, most = sentence->options.max_length;
@@ -107,7 +107,7 @@ static void wake(struct events *events) {
     if (!events->parked)
         return;
     events->parked = false;
-    events->reader.wake(events->reader.owner);
+    events->follower.wake(events->follower.owner);
 }
 
 /* Only the worker of the job changes noted and ended, so it may read them without the lock. */
@@ -131,7 +131,7 @@ static void events_note(struct job *job) {
     pthread_mutex_unlock(&events->lock);
 }
 
-int events_follow(struct request *request, const struct events_reader *reader) {
+int events_follow(struct request *request, const struct events_follower *follower) {
     struct events *events = arena_zalloc(&request->arena, 1, sizeof *events);
     struct feed *feeds = arena_zalloc(&request->arena, request->job_count, sizeof *feeds);
     size_t *next = arena_zalloc(&request->arena, request->text_count, sizeof *next);
@@ -139,7 +139,7 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     if (arena_failed(&request->arena))
         return -1;
     *events = (struct events){.request = request,
-                              .reader = *reader,
+                              .follower = *follower,
                               .feeds = feeds,
                               .next = next,
                               .first = first,
@@ -180,7 +180,7 @@ void events_pulse(struct events *events) {
     pthread_mutex_unlock(&events->lock);
 }
 
-/* ---- the reader's side ---- */
+/* ---- the follower's side ---- */
 
 /* Sets the event's piece and text from the next token to send. Returns false if the token must wait
  * for the one after it, because its text may still change. */
@@ -220,9 +220,9 @@ static bool send_text(struct events *events, struct feed *feed, const struct hyp
 
 static bool send_token(struct events *events, struct event *event) {
     struct feed *feed = events->current;
-    if (!feed->job->request->keeps || !sends_tokens(feed->job->sentence))
-        return false;
     const struct sentence *sentence = feed->job->sentence;
+    if (!sentence || !feed->job->request->keeps || !sends_tokens(sentence))
+        return false; /* NULL: the request was over before a worker took the job */
     struct hypothesis all = {.tokens = feed->tokens,
                              .length = feed->known,
                              .log_probs = feed->log_probs,
@@ -297,7 +297,7 @@ bool events_park(struct events *events) {
     events->parked = !events->head && !events->ended && !events->pulse;
     bool parked = events->parked;
     if (parked)
-        events->reader.park(events->reader.owner);
+        events->follower.park(events->follower.owner);
     pthread_mutex_unlock(&events->lock);
     return parked;
 }

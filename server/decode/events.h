@@ -1,9 +1,9 @@
 /* This module makes the events of a streamed request, as its client gets them.
  *
- * The request has a queue from the workers to the reader, one thread at a time. Workers queue notes
- * of decided tokens and finished sentences, and the reader turns them into events when it has room.
- * Each sentence has room for the notes of all its possible tokens, so nothing is lost, memory is
- * bounded, and no worker ever waits for a slow reader. */
+ * The request has a queue from the workers to the follower, one thread at a time. Workers queue
+ * notes of decided tokens and finished sentences, and the follower turns them into events when it
+ * has room. Each sentence has room for the notes of all its possible tokens, so nothing is lost,
+ * memory is bounded, and no worker ever waits for a slow follower. */
 #ifndef ALIGND_EVENTS_H
 #define ALIGND_EVENTS_H
 
@@ -28,9 +28,9 @@ struct event {
     double log_prob;
 };
 
-/* Parks and wakes the reader. Both are called with the events locked: park after events_park has
+/* Parks and wakes the follower. Both are called with the events locked: park after events_park has
  * found nothing to read, wake when there is something again. */
-struct events_reader {
+struct events_follower {
     void (*park)(void *owner);
     void (*wake)(void *owner);
     void *owner;
@@ -39,21 +39,21 @@ struct events_reader {
 /* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens
  * are sent for sentences in which each step decides one for good (greedy, one sample), if the
  * request keeps its sentences. Returns -1 when memory runs out. */
-int events_follow(struct request *request, const struct events_reader *reader);
+int events_follow(struct request *request, const struct events_follower *follower);
 /* Accepts NULL. */
 void events_done(struct events *events);
 
-/* ---- called by the reader ---- */
+/* ---- called by the follower ---- */
 
 void events_next(struct events *events, struct event *event);
-/* Returns true if there is nothing to read: the reader is parked. */
+/* Returns true if there is nothing to read: the follower is parked. */
 bool events_park(struct events *events);
 
 /* ---- called by others ---- */
 
 /* Notes that all jobs have ended and the answer is ready. */
 void events_end(struct events *events);
-/* Sends EVENT_PULSE to a parked reader. The request must be alive, not ended. */
+/* Sends EVENT_PULSE to a parked follower. The request must be alive, not ended. */
 void events_pulse(struct events *events);
 
 #endif

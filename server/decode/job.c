@@ -56,6 +56,14 @@ static int prepare_given(const struct request *request, const struct text *text,
         sentence_begin_with(sentence, request->parameters.prefix, request->parameters.prefix_length,
                             err) != 0)
         return -1;
+    const char *suffix = request->parameters.suffix;
+    if (suffix && *suffix) {
+        if (check_single(text, "suffix", input, err) != 0)
+            return -1;
+        *input = REQUEST_SUFFIX;
+        if (sentence_end_with(sentence, suffix, strlen(suffix), err) != 0)
+            return -1;
+    }
     if (!(request->wanted.include & INCLUDE_HEADS))
         return 0;
 
@@ -80,9 +88,9 @@ static int prepare_given(const struct request *request, const struct text *text,
     return 0;
 }
 
-/* Returns the options of one text. The first of two models searches for one translation with its
- * own defaults; a given target is the second one's (pivot.c). For one model it sets the strategy
- * before the source is read, since the source is then read unchanged. */
+/* Returns the options of one text. The first of two models searches, with its own defaults, for as
+ * many translations as the second reads; a given target is the second one's (pivot.c). For one
+ * model it sets the strategy before the source is read, since the source is then read unchanged. */
 static struct search_options options_of(const struct request_parameters *parameters,
                                         const struct text *text) {
     struct search_options options = parameters->search;
@@ -93,7 +101,9 @@ static struct search_options options_of(const struct request_parameters *paramet
         options.strategy = greedy ? &search_greedy : options.strategy;
         options.max_rows = most;
         parameters_settle(&options, &text->loaded->info, most > 0 ? most : beam > 0 ? beam : 1);
-        options.n_best = 1;
+        options.n_best = text->ranks > 0 ? text->ranks : 1;
+        if (options.beam_size < options.n_best)
+            options.beam_size = options.n_best;
     }
     if (text->target && !text->second)
         options.strategy = &search_forced;
@@ -154,6 +164,7 @@ static void job_set(struct job *job, struct sentence *sentence) {
         request->wanted.aligns ||
         (sentence->check && (sentence->check->applies[CHECK_SIGNS] || sentence->held.count > 0 ||
                              request->parameters.glossary.lexicon));
+    sentence->caller.wants_scores = request->wanted.include & INCLUDE_SCORES;
     sentence->caller.owner = job;
     sentence->options.sampling.stream =
         (uint64_t)request->parameters.number << 32 | (uint64_t)(job - request->jobs);
@@ -169,7 +180,8 @@ static const struct loaded_model *first_model(const struct request *request,
 /* ---- the list of jobs ----
  *
  * If only a part of the jobs waits in the scheduler at once (request.queued.window), each sentence
- * is made twice: to be measured, and when a worker takes its job. Otherwise it stays. */
+ * is made twice: to be measured, and when a worker takes its job. Otherwise it stays, as the first
+ * ones of a request do that turns out to be long. */
 
 enum { LISTING_BUCKETS = 1024, LISTING_NONE = -1, ARENA_BLOCK_BYTES = 16 * 1024 };
 
@@ -199,9 +211,10 @@ struct listing {
 /* Returns true if the client gives parts of the text's translation, or looks into it: these concern
  * its only or its first sentence. */
 static bool has_given(const struct request *request, const struct text *text) {
-    return !text->second &&
-           (text->target || request->parameters.forced_count > 0 ||
-            request->parameters.prefix_length > 0 || request->wanted.include & INCLUDE_HEADS);
+    return !text->second && (text->target || request->parameters.forced_count > 0 ||
+                             request->parameters.prefix_length > 0 ||
+                             (request->parameters.suffix && *request->parameters.suffix) ||
+                             request->wanted.include & INCLUDE_HEADS);
 }
 
 /* Equal sentences have equal translations unless they are drawn at random, a part of one is given,
@@ -227,14 +240,15 @@ static uint64_t hash_sentence(const struct job *job) {
 
 /* Return true if the first models, or all models, of both texts read and translate alike. */
 static bool same_first_reading(const struct text *a, const struct text *b) {
-    return a == b || (a->loaded == b->loaded && a->model == b->model && a->variant == b->variant &&
-                      a->language == b->language && !a->second == !b->second);
+    return a == b ||
+           (a->loaded == b->loaded && a->model == b->model && a->variant == b->variant &&
+            a->language == b->language && !a->second == !b->second && a->ranks == b->ranks);
 }
 
 static bool same_reading(const struct text *a, const struct text *b) {
     return same_first_reading(a, b) && a->second == b->second &&
            a->second_loaded == b->second_loaded && a->second_variant == b->second_variant &&
-           a->placed == b->placed;
+           a->rank == b->rank && a->placed == b->placed;
 }
 
 static bool same_run(const struct job *a, const struct job *b, size_t i) {
@@ -335,6 +349,8 @@ static int list_sentence(void *owner, struct sentence *sentence, struct error *e
     listing->jobs = jobs;
     if (listing->shares && note_twin(listing, &job, &twin, err) != 0)
         return -1;
+    if (request->queued.window == 0 && listing->count >= request->queued.long_jobs)
+        request->queued.window = request->queued.long_window;
     bool stays = given || (request->queued.window == 0 && !twin);
     if (stays && !(job.sentence = malloc(sizeof *job.sentence)))
         return error_memory(err);
@@ -363,12 +379,12 @@ static void link_twins(struct request *request, const struct listed *listed) {
             job->next_fork = root->next_fork;
             root->next_fork = job;
         }
-        request->twins += job != first || job != root;
+        request->queued.twins += job != first || job != root;
     }
 }
 
 /* Finds the opaque runs of a text, which is then ready to be read. */
-static int hold_text(struct listing *listing, const struct translator *reader,
+static int hold_text(struct listing *listing, const struct translator *source_model,
                      struct translator_text *read, struct error *err) {
     struct request *request = listing->request;
     const struct text *text = listing->text;
@@ -380,8 +396,9 @@ static int hold_text(struct listing *listing, const struct translator *reader,
     if (check_wish(request, text, listing->input, err) != 0)
         return -1;
     *listing->input = REQUEST_PROTECT;
-    if (check_time(request, err) != 0 || request_hold(&request->parameters, reader, &listing->guard,
-                                                      read, &listing->scratch, err) != 0)
+    if (check_time(request, err) != 0 ||
+        request_hold(&request->parameters, source_model, &listing->guard, read, &listing->scratch,
+                     err) != 0)
         return -1;
     *listing->input = REQUEST_TEXT;
     return 0;
@@ -391,14 +408,14 @@ static int hold_text(struct listing *listing, const struct translator *reader,
 static int list_text(struct listing *listing, struct text *text, struct error *err) {
     struct request *request = listing->request;
     const struct sentence_taker taker = {list_sentence, listing};
-    const struct translator *reader = first_model(request, text)->translator;
+    const struct translator *source_model = first_model(request, text)->translator;
     const struct search_options options = options_of(&request->parameters, text);
     struct translator_text read;
     size_t first = listing->count;
     listing->text = text;
     text->count = 0;
-    if (hold_text(listing, reader, &read, err) != 0 ||
-        sentence_read_text(reader, &read, &options, &taker, &listing->scratch, err) != 0)
+    if (hold_text(listing, source_model, &read, err) != 0 ||
+        sentence_read_text(source_model, &read, &options, &taker, &listing->scratch, err) != 0)
         return -1;
     if (text->target && text->second &&
         check_single(text, request->target_name, listing->input, err) != 0)
@@ -419,6 +436,7 @@ static int take_list(const struct listing *listing, struct error *err) {
     struct job *jobs = arena_alloc(&request->arena, listing->count, sizeof *jobs);
     size_t first = 0;
     request->failure.first = arena_zalloc(&request->arena, 1, sizeof *request->failure.first);
+    request->keeps = request->keeps && !(request->show && request->queued.window > 0);
     for (size_t i = 0; request->keeps && i < request->text_count; i++)
         request->texts[i].sentences =
             arena_zalloc(&request->arena, request->texts[i].count, sizeof(struct sentence));
@@ -428,7 +446,7 @@ static int take_list(const struct listing *listing, struct error *err) {
         memcpy(jobs, listing->jobs, listing->count * sizeof *jobs);
     request->jobs = jobs;
     request->job_count = listing->count;
-    request->twins = 0;
+    request->queued.twins = 0;
     if (listing->shares)
         link_twins(request, listing->listed);
     for (size_t i = 0; i < request->text_count; first += request->texts[i++].count)

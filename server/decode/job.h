@@ -24,7 +24,7 @@ bool job_continues(struct job *job);
 /* Returns the jobs (next_fork) that can be decoded from now on, after job_continues has returned
  * true; one without a sentence must end. NULL: none. */
 struct job *job_forks(const struct job *job);
-/* Notes that the second attempt cannot be decoded, so that the first one counts. */
+/* Notes that the retry cannot be decoded, so that the first one counts. */
 void job_give_up(struct job *job);
 
 /* Ends a job and its twins, with their outcomes. The last one of a request calls finish: the caller

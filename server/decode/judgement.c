@@ -11,7 +11,10 @@
 enum { LEAST_LETTERS = 14, MOST_GAP = 1, LETTERS_OF_WIDE = 3 };
 static const float LEAST_COVERAGE = 0.1f;
 
-void omission_letters(const struct sentence *sentence, size_t *letters) {
+/* Sets letters [the sentence's own tokens] to the number of letters of each. A wide one, such as a
+ * Chinese character, counts three times. Tokens of opaque runs are copied, so that they have none.
+ */
+static void count_letters(const struct sentence *sentence, size_t *letters) {
     struct span own = sentence_own(sentence);
     const char *text = sentence->text + sentence->source.begin;
     for (size_t j = own.begin, run = 0; j < own.end; j++) {
@@ -28,15 +31,17 @@ void omission_letters(const struct sentence *sentence, size_t *letters) {
     }
 }
 
-int omission_add(const float *const *rows, size_t target, struct span source, const size_t *letters,
-                 struct arena *arena, struct omission *sum, struct error *err) {
+int omission_add(const struct omission_rows *alignment, struct arena *arena, struct omission *sum,
+                 struct error *err) {
+    const struct span source = alignment->source;
+    const size_t *letters = alignment->letters;
     struct arena_mark mark = arena_mark(arena);
     size_t count = source.end - source.begin;
     float *coverage = arena_zalloc(arena, count, sizeof *coverage);
     if (!coverage)
         return error_memory(err);
-    for (size_t i = 0; i < target; i++) {
-        const float *row = rows[i] + source.begin;
+    for (size_t i = 0; i < alignment->target; i++) {
+        const float *row = alignment->rows[i] + source.begin;
         float all = 0;
         for (size_t j = 0; j < count; j++)
             all += row[j];
@@ -176,20 +181,21 @@ int judgement_make(const struct request *request, const struct text *text,
     /* A logical form says less than its question, so only translations can leave something out.
      * Only the attention of the best hypothesis counts, even if the model has an alignment head: a
      * warning must not depend on other fields of the request. */
-    const struct translator_info *reader = text->model ? &text->model->info : &request->model->info;
-    const struct translator_info *writer = text->second ? &text->second->info : reader;
-    if (reader->attention && reader->attention_trained && writer->attention &&
-        writer->attention_trained && strcmp(writer->task, "translation") == 0) {
+    const struct translator_info *source_model =
+        text->model ? &text->model->info : &request->model->info;
+    const struct translator_info *target_model = text->second ? &text->second->info : source_model;
+    if (source_model->attention && source_model->attention_trained && target_model->attention &&
+        target_model->attention_trained && strcmp(target_model->task, "translation") == 0) {
         size_t *letters = arena_alloc(arena, own.end - own.begin + 1, sizeof *letters);
         if (letters)
-            omission_letters(sentence, letters);
-        if (!letters || omission_add(best->attention, best->length, own, letters, arena,
-                                     &out->omission, NULL) != 0)
+            count_letters(sentence, letters);
+        const struct omission_rows rows = {best->attention, best->length, own, letters};
+        if (!letters || omission_add(&rows, arena, &out->omission, NULL) != 0)
             return -1;
     }
     /* a given translation and text that was returned unchanged are not the model's own output */
     if (request->wanted.warns && !sentence->given.text && !sentence->reading.verbatim &&
-        !sentence->untranslated && strcmp(writer->task, "translation") == 0 &&
+        !sentence->untranslated && strcmp(target_model->task, "translation") == 0 &&
         rendering_doubts(sentence, best, arena, &out->doubt, NULL) != 0)
         return -1;
     if (judge_differences(sentence, first, arena, out) != 0)

@@ -16,16 +16,19 @@ struct omission {
     size_t tokens, left;
 };
 
-/* Sets letters [the sentence's own tokens] to the number of letters of each. A wide one, such as a
- * Chinese character, counts three times. Tokens of opaque runs are copied, so that they have none.
- */
-void omission_letters(const struct sentence *sentence, size_t *letters);
+/* The alignment of a translation with its source. */
+struct omission_rows {
+    const float *const *rows; /* [target] for each token of the translation */
+    size_t target;
+    struct span source;    /* the sentence's own tokens in a row */
+    const size_t *letters; /* [source.end - source.begin] how many letters each has; those of
+                              opaque runs, which are copied, have none */
+};
 
-/* Adds the tokens of an alignment: a row for each token of a translation [target], in which the
- * weights at source are those of the sentence's own tokens. letters [source.end - source.begin]:
- * see omission_letters. The arena is used for scratch memory only. Returns -1 with ERROR_MEMORY. */
-int omission_add(const float *const *rows, size_t target, struct span source, const size_t *letters,
-                 struct arena *arena, struct omission *sum, struct error *err);
+/* Adds the tokens of an alignment. The arena is used for scratch memory only. Returns -1 with
+ * ERROR_MEMORY. */
+int omission_add(const struct omission_rows *alignment, struct arena *arena, struct omission *sum,
+                 struct error *err);
 
 /* The facts about a sentence from which its text gets warnings (server/api/warnings.c). */
 struct judgement {

@@ -151,7 +151,8 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
         struct word_sides sides;
         struct rendering rendering;
         if (rendering_make(sentence, hypothesis, arena, &rendering, err) != 0 ||
-            render_words(sentence, WORDS_SPACED, hypothesis, &rendering, arena, &sides, err) != 0 ||
+            render_words(&(struct rendered_sentence){sentence, hypothesis, &rendering},
+                         WORDS_SPACED, arena, &sides, err) != 0 ||
             links_find(sentence, &sides, arena, &words[i], err) != 0)
             return -1;
     }

@@ -1,5 +1,6 @@
 /* This module hides what is kept of a decoded sentence until its request is answered. */
 #include "server/decode/outcome.h"
+#include "server/base/strings.h"
 #include "server/decode/links.h"
 #include "server/decode/pivot.h"
 #include <string.h>
@@ -14,8 +15,8 @@ static int find_words(const struct sentence *sentence, const struct rendering *r
     struct translator_info info = translator_info(sentence->translator);
     struct word_matrix weights;
     *links = (struct links){0};
-    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], rendering, scratch, sides,
-                     NULL) != 0)
+    if (render_words(&(struct rendered_sentence){sentence, &sentence->hypotheses[0], rendering},
+                     WORDS_UNICODE, scratch, sides, NULL) != 0)
         return -1;
     if (!info.attention)
         return 0;
@@ -59,31 +60,75 @@ static char *put_places(char *to, const struct span *places, size_t count) {
     return (void *)(put + count);
 }
 
+/* Returns the sentence where its text has it; the shared members are only read. */
+static struct sentence place(const struct job *job, const struct sentence *sentence) {
+    struct sentence placed = *sentence;
+    placed.text = job->text->source;
+    placed.source = job->source;
+    return placed;
+}
+
+/* The part of an answer about one sentence, written as soon as it ends, since its request does not
+ * keep it. */
+struct shown {
+    struct writer whole;
+    const char *first; /* the translation of the first of two models; NULL: none */
+};
+
+/* Returns -1 if memory runs out. The bytes of an answer that becomes too long are not kept, and its
+ * request is over. */
+static int show(const struct job *job, const struct sentence *sentence, struct arena *scratch,
+                struct shown *out) {
+    struct request *request = job->request;
+    struct rendering first = {0};
+    *out = (struct shown){.whole = {.most = request->limit.most_bytes}};
+    if (!request->show || request->keeps)
+        return 0;
+    if (job->first && rendering_make(job->first, pivot_written(job->first, job->text), scratch,
+                                     &first, NULL) != 0)
+        return -1;
+    const struct sentence placed = place(job, sentence);
+    request->show(request, &placed, &out->whole);
+    if (out->whole.too_long)
+        request_cancel(request, CANCEL_LENGTH);
+    if (writer_ended(&out->whole))
+        writer_done(&out->whole);
+    out->first = first.text;
+    return out->whole.failed ? -1 : 0;
+}
+
 /* Makes the outcome of a decoded sentence. Returns NULL if memory runs out. */
-static struct outcome *make(struct request *request, const struct text *text,
-                            const struct sentence *sentence, const struct judgement *judged,
-                            struct arena *scratch) {
+static struct outcome *make(const struct job *job, const struct sentence *sentence,
+                            const struct judgement *judged, struct arena *scratch) {
+    struct request *request = job->request;
     const struct hypothesis *best = &sentence->hypotheses[0];
     struct rendering rendering;
     struct word_sides sides = {0};
     struct links links = {0};
+    struct shown shown;
     if (rendering_make(sentence, best, scratch, &rendering, NULL) != 0 ||
-        (text->placed && find_words(sentence, &rendering, scratch, &sides, &links) != 0))
+        (job->text->placed && find_words(sentence, &rendering, scratch, &sides, &links) != 0) ||
+        show(job, sentence, scratch, &shown) != 0)
         return NULL;
 
     size_t length = strlen(rendering.text), count = sides.target.count;
-    size_t doubts = request->keeps ? judged->doubt.word_count : 0;
+    size_t doubts = request->keeps || request->show ? judged->doubt.word_count : 0;
+    size_t first_bytes = shown.first ? strlen(shown.first) + 1 : 0,
+           shown_bytes = shown.whole.bytes ? shown.whole.length + 1 : 0;
     size_t bytes = sizeof(struct outcome) + (length / 4 + 1) * 4 +
                    (count + doubts) * sizeof(struct outcome_place) +
                    links.count * sizeof(struct outcome_link);
     for (size_t check = 0; check < CHECKS; check++)
         bytes += strings_bytes(judged->lists[check].source, judged->lists[check].source_count) +
                  strings_bytes(judged->lists[check].target, judged->lists[check].target_count);
+    bytes += first_bytes + shown_bytes;
     pthread_mutex_lock(&request->outcomes.lock);
     struct outcome *outcome = arena_alloc(&request->outcomes.arena, bytes, 1);
     pthread_mutex_unlock(&request->outcomes.lock);
-    if (!outcome)
+    if (!outcome) {
+        writer_done(&shown.whole);
         return NULL;
+    }
     *outcome = (struct outcome){.score = best->score,
                                 .log_prob = best->log_prob,
                                 .estimate = judged->doubt.estimate,
@@ -113,22 +158,30 @@ static struct outcome *make(struct request *request, const struct text *text,
         put = put_strings(put_strings(put, lists->source, lists->source_count), lists->target,
                           lists->target_count);
     }
+    if (first_bytes > 0) {
+        outcome->first = (uint32_t)(put - outcome->text);
+        put = mempcpy(put, shown.first, first_bytes);
+    }
+    if (shown_bytes > 0) {
+        outcome->shown = (uint32_t)(put - outcome->text);
+        outcome->shown_length = (uint32_t)shown.whole.length;
+        memcpy(put, shown.whole.bytes, shown_bytes);
+    }
+    writer_done(&shown.whole);
     return outcome;
 }
 
 /* Puts the decoded sentence where its text has it. */
 static void keep(const struct job *job, const struct sentence *sentence) {
-    struct sentence *kept = &job->text->sentences[job - job->text->jobs];
-    *kept = *sentence; /* the shared members are only read */
-    kept->text = job->text->source;
-    kept->source = job->source;
+    job->text->sentences[job - job->text->jobs] = place(job, sentence);
 }
 
 /* Makes one sentence of the job's two. */
 static int compose(const struct job *job, struct arena *arena, struct sentence *out) {
     struct rendering rendering;
-    return rendering_make(job->first, &job->first->hypotheses[0], arena, &rendering, NULL) == 0
-               ? pivot_compose(job->first, &rendering, job->sentence, arena, out)
+    const struct hypothesis *written = pivot_written(job->first, job->text);
+    return rendering_make(job->first, written, arena, &rendering, NULL) == 0
+               ? pivot_compose(job->first, written, &rendering, job->sentence, arena, out)
                : -1;
 }
 
@@ -150,7 +203,7 @@ void outcome_take(struct job *job) {
             made = compose(job, request->keeps ? &sentence->arena : &scratch, &composed) == 0;
         const struct sentence *whole = job->first ? &composed : sentence;
         if (made && judgement_make(request, job->text, whole, job->first, &scratch, &judged) == 0)
-            job->outcome = make(request, job->text, whole, &judged, &scratch);
+            job->outcome = make(job, whole, &judged, &scratch);
         if (job->outcome && request->keeps)
             keep(job, whole);
         arena_done(&scratch);
@@ -200,11 +253,6 @@ int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct
     return 0;
 }
 
-bool outcome_lacks(const struct outcome *outcome) {
-    return outcome->lists[CHECK_NUMBERS].source_count + outcome->lists[CHECK_SIGNS].source_count >
-           0;
-}
-
 static struct span span_of(const struct text *text, size_t i) {
     return text->sentences ? text->sentences[i].source : text->jobs[i].source;
 }
@@ -220,24 +268,16 @@ static size_t append_gap(char *out, size_t at, const struct text *text, size_t i
     return at + span.end - span.begin;
 }
 
-int outcome_text(const struct text *text, struct arena *arena, struct rendered *out,
-                 struct error *err) {
-    struct rendered made = {.sentences = arena_zalloc(arena, text->count, sizeof *made.sentences),
+/* Makes the text of these sentences [text->count]. */
+static int join(const struct text *text, struct rendering *sentences, struct arena *arena,
+                struct rendered *out, struct error *err) {
+    struct rendered made = {.sentences = sentences,
                             .begins = arena_zalloc(arena, text->count, sizeof *made.begins)};
-    if (arena_failed(arena))
-        return error_memory(err);
     size_t most = text->source_length; /* the gaps together are no longer than the source */
-    for (size_t i = 0; i < text->count; i++) {
-        const struct sentence *sentence = text->sentences ? &text->sentences[i] : NULL;
-        if (!sentence)
-            made.sentences[i].text = text->jobs[i].outcome->text;
-        else if (rendering_make(sentence, &sentence->hypotheses[0], arena, &made.sentences[i],
-                                err) != 0)
-            return -1;
-        most += strlen(made.sentences[i].text);
-    }
+    for (size_t i = 0; i < text->count; i++)
+        most += strlen(sentences[i].text);
     made.text = arena_alloc(arena, most + 1, 1);
-    if (!made.text)
+    if (arena_failed(arena))
         return error_memory(err);
     size_t at = 0;
     for (size_t i = 0; i < text->count; i++) {
@@ -254,14 +294,32 @@ int outcome_text(const struct text *text, struct arena *arena, struct rendered *
     return 0;
 }
 
-int outcome_first_text(const struct text *text, struct arena *arena, struct rendered *out) {
-    struct text written = *text;
-    written.sentences = arena_alloc(arena, text->count, sizeof *written.sentences);
-    for (size_t i = 0; written.sentences && i < text->count; i++) {
-        const struct job *job = &text->jobs[i], *decoded = job->original ? job->original : job;
-        written.sentences[i] = *decoded->first; /* the shared members are only read */
-        written.sentences[i].text = text->source;
-        written.sentences[i].source = job->source;
+int outcome_text(const struct text *text, struct arena *arena, struct rendered *out,
+                 struct error *err) {
+    struct rendering *sentences = arena_zalloc(arena, text->count, sizeof *sentences);
+    if (!sentences)
+        return error_memory(err);
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = text->sentences ? &text->sentences[i] : NULL;
+        if (!sentence)
+            sentences[i].text = text->jobs[i].outcome->text;
+        else if (rendering_make(sentence, &sentence->hypotheses[0], arena, &sentences[i], err) != 0)
+            return -1;
     }
-    return written.sentences ? outcome_text(&written, arena, out, NULL) : -1;
+    return join(text, sentences, arena, out, err);
+}
+
+int outcome_first_text(const struct text *text, struct arena *arena, struct rendered *out) {
+    struct rendering *sentences = arena_zalloc(arena, text->count, sizeof *sentences);
+    if (!sentences)
+        return -1;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct job *job = &text->jobs[i], *decoded = job->original ? job->original : job;
+        if (!text->sentences)
+            sentences[i].text = job->outcome->text + job->outcome->first;
+        else if (rendering_make(decoded->first, pivot_written(decoded->first, text), arena,
+                                &sentences[i], NULL) != 0)
+            return -1;
+    }
+    return join(text, sentences, arena, out, NULL);
 }

@@ -1,6 +1,7 @@
-/* An outcome is what a request keeps of a sentence that was decoded: its text, what warnings say
- * and, for elements that must be placed, words and links. So a long document takes little more
- * memory than its text. A request that keeps sentences (request.keeps) has these as well. */
+/* An outcome is what a request keeps of a sentence that was decoded: its text, what warnings say,
+ * for elements that must be placed, words and links, and what the answer shows of it
+ * (request.show). So a long document or text takes little more memory than its answer. A request
+ * that keeps sentences (request.keeps) has these as well. */
 #ifndef ALIGND_OUTCOME_H
 #define ALIGND_OUTCOME_H
 
@@ -25,8 +26,10 @@ struct outcome {
     uint8_t finish; /* enum finish */
     uint32_t steps; /* steps of the decoder */
     uint32_t length, word_count, link_count, doubt_count;
-    char text[]; /* [length] NUL-terminated; then the words, the links, the doubtful words, and the
-                    lists as strings */
+    uint32_t shown, shown_length; /* where in text the bytes are that request.show wrote; 0: none */
+    uint32_t first; /* where in text the translation of the first of two models is; 0: none */
+    char text[];    /* [length] NUL-terminated; then the words, the links, the doubtful words, the
+                       lists as strings, and the other two, which are NUL-terminated, too */
 };
 
 /* Return the words [word_count], the links and the doubtful words of the outcome's text. */
@@ -40,6 +43,11 @@ static inline const struct outcome_place *outcome_doubts(const struct outcome *o
     return (const void *)(outcome_links(outcome) + outcome->link_count);
 }
 
+/* Returns what request.show wrote, [shown_length], or NULL. */
+static inline const char *outcome_shown(const struct outcome *outcome) {
+    return outcome->shown > 0 ? outcome->text + outcome->shown : NULL;
+}
+
 /* Called when the job is about to end: makes its outcome, and frees its sentences unless the
  * request keeps them; then they are in its text. */
 void outcome_take(struct job *job);
@@ -50,7 +58,10 @@ void outcome_share(struct job *twin);
  * ERROR_MEMORY. */
 int outcome_judgement(const struct outcome *outcome, struct arena *arena, struct judgement *out);
 /* Returns true if the translation lacks a number or a sign of its source. */
-bool outcome_lacks(const struct outcome *outcome);
+static inline bool outcome_lacks(const struct outcome *outcome) {
+    return outcome->lists[CHECK_NUMBERS].source_count + outcome->lists[CHECK_SIGNS].source_count >
+           0;
+}
 
 /* The answer to one text: the best hypotheses of its sentences, with the white space of the source
  * between them. */
@@ -70,7 +81,8 @@ int outcome_text(const struct text *text, struct arena *arena, struct rendered *
  * count: those after the last. */
 struct span outcome_gap(const struct text *text, size_t i);
 
-/* Joins the translations by the first of two models, of a text whose request keeps sentences. */
+/* Joins the translations by the first of two models, of a text whose request keeps sentences or
+ * what the answer shows of them. */
 int outcome_first_text(const struct text *text, struct arena *arena, struct rendered *out);
 
 #endif

@@ -1,8 +1,10 @@
 /* This module hides which parameters of a search exist, who may set them, and their defaults. */
 #include "server/decode/parameters.h"
+#include "server/base/clock.h"
 #include <stdlib.h>
+#include <sys/random.h>
 
-enum { ANYWHERE = PARAMETER_REQUEST | PARAMETER_LINES };
+enum { ANYWHERE = PARAMETER_REQUEST | PARAMETER_LINES | PARAMETER_DOCUMENT };
 
 #define PLACE(name) offsetof(struct search_options, name)
 
@@ -76,6 +78,13 @@ struct search_options parameters_default(void) {
         }
     }
     return options;
+}
+
+uint64_t parameters_seed(void) {
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        seed = (uint64_t)clock_us();
+    return seed >> 11;
 }
 
 bool parameters_of_model(const struct parameter *parameter) {

@@ -24,8 +24,9 @@ enum { PARAMETER_TYPES = PARAMETER_SEED + 1 };
 enum {
     PARAMETER_REQUEST = 1 << 0,
     PARAMETER_LINES = 1 << 1,
-    PARAMETER_DAEMON = 1 << 2
-}; /* PARAMETER_LINES: alignd translate */
+    PARAMETER_DAEMON = 1 << 2,
+    PARAMETER_DOCUMENT = 1 << 3
+}; /* PARAMETER_LINES: alignd translate; PARAMETER_DOCUMENT: a request for a document */
 
 struct parameter {
     const char *name; /* the field's name; the flag has - for _ */
@@ -47,6 +48,9 @@ const struct parameter *parameters_nth(size_t i);
  * length_penalty -1. */
 struct search_options parameters_default(void);
 bool parameters_of_model(const struct parameter *parameter);
+/* Returns the seed of a request that has none: any number that every client can send back, since a
+ * JavaScript number has 53 bits. */
+uint64_t parameters_seed(void);
 /* Sets these from the model. rows: of a worker, which bounds a default beam. */
 void parameters_settle(struct search_options *options, const struct translator_info *info,
                        size_t rows);

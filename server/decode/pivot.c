@@ -4,6 +4,10 @@
 #include "server/models/catalog.h"
 #include <string.h>
 
+const struct hypothesis *pivot_written(const struct sentence *first, const struct text *text) {
+    return &first->hypotheses[text->rank < first->count ? text->rank : first->count - 1];
+}
+
 /* If the first model's translation is blank, the second reads the source. */
 int pivot_prepare(struct request *request, const struct text *text, struct sentence *first,
                   struct sentence **second, struct error *err) {
@@ -13,9 +17,8 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
     struct guard guard;
     struct glossary glossary; /* the request's glossary has the phrases of the first model and is
                                  shared between workers */
-    struct sentence *made = NULL;
+    struct sentence_list list = {0};
     struct search_options options = request->parameters.search;
-    size_t count = 0;
     struct formality_wish wish = request_wish(request, text);
     wish.source = text->second_loaded->info.source;
     if (text->target) /* set before the text is read, as for one model (job.c) */
@@ -23,8 +26,8 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
     glossary_init(&glossary, NULL, arena);
     int result = guard_open(&guard, request->parameters.protection, err);
     if (result == 0)
-        result = rendering_make(first, &first->hypotheses[0], arena, &written, err);
-    for (size_t c = 0; result == 0 && c < 2 && count == 0; c++) {
+        result = rendering_make(first, pivot_written(first, text), arena, &written, err);
+    for (size_t c = 0; result == 0 && c < 2 && list.count == 0; c++) {
         struct translator_text read = {.text = c == 0 ? written.text : sentence_text(first),
                                        .length = c == 0 ? strlen(written.text)
                                                         : sentence_text_length(first),
@@ -32,10 +35,11 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
                                        .formality = wish};
         result = request_hold(&request->parameters, translator, &guard, &read, arena, err);
         if (result == 0)
-            result = sentence_prepare_text(translator, &read, &options, arena, &made, &count, err);
+            result = sentence_prepare(translator, &read, &options, arena, &list, err);
     }
     guard_done(&guard);
-    if (result == 0 && count == 0)
+    struct sentence *made = list.all;
+    if (result == 0 && list.count == 0)
         result = error_set(err, ERROR_INPUT, "a sentence has no text");
     if (result == 0 && text->second_variant)
         result = sentence_choose_variant(made, text->second_variant, err);
@@ -45,7 +49,7 @@ int pivot_prepare(struct request *request, const struct text *text, struct sente
         result = glossary_constrain(made, &glossary, err);
     if (result == 0)
         *second = made;
-    else if (count > 0)
+    else if (list.count > 0)
         sentence_done(made);
     return result;
 }
@@ -130,13 +134,13 @@ static const float *const *compose_rows(const struct middle *middle, const float
 
 /* The tokens are the source's as the second model would have read them, with </s> if it reads one.
  */
-int pivot_compose(const struct sentence *first, const struct rendering *rendering,
-                  const struct sentence *second, struct arena *arena, struct sentence *out) {
+int pivot_compose(const struct sentence *first, const struct hypothesis *written,
+                  const struct rendering *rendering, const struct sentence *second,
+                  struct arena *arena, struct sentence *out) {
     struct span read = sentence_own(first), own = sentence_own(second);
     bool first_end = read.end < first->length, second_end = own.end < second->length;
-    const struct middle middle = {first,     second,     &first->hypotheses[0],
-                                  rendering, read,       own,
-                                  first_end, second_end, read.end + second_end};
+    const struct middle middle = {
+        first, second, written, rendering, read, own, first_end, second_end, read.end + second_end};
     bool attends =
         first->search.setting.source_length > 0 && second->search.setting.source_length > 0;
     struct hypothesis *hypotheses = arena_alloc(arena, second->count, sizeof *hypotheses);
@@ -155,7 +159,7 @@ int pivot_compose(const struct sentence *first, const struct rendering *renderin
     out->source = first->source;
     out->tokens = tokens;
     out->length = middle.columns;
-    out->reading.labelled = first->reading.labelled;
+    out->reading.labels = first->reading.labels;
     out->reading.unknown = first->reading.unknown;
     out->search.setting.source_length = attends ? middle.columns : 0;
     out->hypotheses = hypotheses;

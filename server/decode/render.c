@@ -76,9 +76,13 @@ static void join_words(const struct tokenized *from, bool runs, struct word_side
 static int find_side(const struct translator *translator, enum word_kind kind,
                      const struct tokenized *from, struct arena *arena, struct word_side *side,
                      struct error *err) {
-    if (rendering_words(translator, kind, from->text, from->length, arena, &side->words,
-                        &side->count, err) != 0 ||
-        keep_runs(from, arena, side, err) != 0)
+    struct spans words;
+    if (rendering_words(translator, kind, (struct bytes){from->text, from->length}, arena, &words,
+                        err) != 0)
+        return -1;
+    side->words = words.all;
+    side->count = words.count;
+    if (keep_runs(from, arena, side, err) != 0)
         return -1;
     side->tokens = arena_alloc(arena, from->count, sizeof *side->tokens);
     if (!side->tokens)
@@ -92,9 +96,11 @@ static int find_side(const struct translator *translator, enum word_kind kind,
     return 0;
 }
 
-int render_words(const struct sentence *sentence, enum word_kind kind,
-                 const struct hypothesis *hypothesis, const struct rendering *rendering,
-                 struct arena *arena, struct word_sides *out, struct error *err) {
+int render_words(const struct rendered_sentence *rendered, enum word_kind kind, struct arena *arena,
+                 struct word_sides *out, struct error *err) {
+    const struct sentence *sentence = rendered->sentence;
+    const struct hypothesis *hypothesis = rendered->hypothesis;
+    const struct rendering *rendering = rendered->rendering;
     struct glossary_runs runs = {NULL, NULL, 0};
     if (kind == WORDS_UNICODE &&
         glossary_runs_find(sentence, hypothesis, rendering->tokens, arena, &runs, err) != 0)
@@ -114,9 +120,8 @@ int render_words(const struct sentence *sentence, enum word_kind kind,
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
-    if (sentence->reading.labelled)
-        out->source.tokens[0] =
-            (struct word_range){0, 0}; /* the label does not belong to any word */
+    for (size_t i = 0; i < sentence->reading.labels; i++) /* labels do not belong to any word */
+        out->source.tokens[i] = (struct word_range){0, 0};
     return find_side(sentence->translator, kind, &target, arena, &out->target, err);
 }
 

@@ -18,11 +18,16 @@ struct word_sides {
     bool source_end; /* the last source token is </s> */
 };
 
-/* Finds the words of a sentence and of a hypothesis. A long run of words within a token is one
- * word. */
-int render_words(const struct sentence *sentence, enum word_kind kind,
-                 const struct hypothesis *hypothesis, const struct rendering *rendering,
-                 struct arena *arena, struct word_sides *out, struct error *err);
+/* A sentence and one of its hypotheses with its text. */
+struct rendered_sentence {
+    const struct sentence *sentence;
+    const struct hypothesis *hypothesis;
+    const struct rendering *rendering;
+};
+
+/* Finds the words of both. A long run of words within a token is one word. */
+int render_words(const struct rendered_sentence *rendered, enum word_kind kind, struct arena *arena,
+                 struct word_sides *out, struct error *err);
 
 /* Weights between words. */
 struct word_matrix {

@@ -17,7 +17,7 @@ void request_init(struct request *request) {
     arena_init(&request->arena, ARENA_BLOCK_BYTES);
     arena_init(&request->outcomes.arena, OUTCOME_BLOCK_BYTES);
     pthread_mutex_init(&request->outcomes.lock, NULL);
-    request->deadline_us = INT64_MAX;
+    request->deadline_us = request->latest_us = INT64_MAX;
     atomic_init(&request->pending, 0);
     atomic_init(&request->limit.bytes, 0);
     atomic_init(&request->failure.any, false);
@@ -69,6 +69,16 @@ bool request_is_over(struct request *request) {
     return request_reason(request) != CANCEL_NONE;
 }
 
+void request_extend(struct request *request, int64_t usual_us, size_t usual_characters) {
+    size_t characters = request->account.characters;
+    if (characters <= usual_characters || request->latest_us <= request->deadline_us)
+        return;
+    double more_us =
+        (double)usual_us * (double)(characters - usual_characters) / (double)usual_characters;
+    int64_t left_us = request->latest_us - request->deadline_us;
+    request->deadline_us += more_us < (double)left_us ? (int64_t)more_us : left_us;
+}
+
 void request_drop_job(struct job *job) {
     if (job->sentence)
         sentence_done(job->sentence);
@@ -94,7 +104,7 @@ struct job *request_next_job(const struct request *request, size_t *at) {
 }
 
 size_t request_window(const struct request *request) {
-    size_t decoded = request->job_count - request->twins;
+    size_t decoded = request->job_count - request->queued.twins;
     return request->queued.window > 0 && request->queued.window < decoded ? request->queued.window
                                                                           : decoded;
 }
@@ -152,8 +162,8 @@ int request_hold(const struct request_parameters *parameters, const struct trans
                  struct error *err) {
     if (parameters->protection && !sentence_holds(translator))
         return error_set(err, ERROR_INPUT, "this model cannot copy text unchanged");
-    return guard_find(guard, sentence_notations(translator, text->verbatim), text->text,
-                      text->length, arena, &text->held, err);
+    return guard_find(guard, sentence_notations(translator, text->verbatim),
+                      (struct bytes){text->text, text->length}, arena, &text->held, err);
 }
 
 void request_fail(struct request *request, const struct error *error) {
@@ -162,16 +172,16 @@ void request_fail(struct request *request, const struct error *error) {
 }
 
 struct formality_wish request_wish(const struct request *request, const struct text *text) {
-    const struct served_model *reader = text->model ? text->model : request->model,
-                              *writer = text->second ? text->second : reader;
+    const struct served_model *source_model = text->model ? text->model : request->model,
+                              *target_model = text->second ? text->second : source_model;
     const char *language = text->model ? text->language : request->parameters.language,
                *variant = text->second  ? text->second_variant
                           : text->model ? text->variant
                                         : request->parameters.variant;
     struct formality_wish wish = request->parameters.formality;
-    if (!reader)
+    if (!source_model)
         return wish;
-    wish.source = language ? language : reader->info.source;
-    wish.target = variant ? variant : writer->info.target;
+    wish.source = language ? language : source_model->info.source;
+    wish.target = variant ? variant : target_model->info.target;
     return wish;
 }

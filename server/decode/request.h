@@ -38,6 +38,7 @@ enum {
 };
 
 struct events;
+struct writer;
 struct kept_glossary;
 struct links_kind;
 struct model_set;
@@ -105,8 +106,10 @@ struct text {
         *second; /* the model that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
     const char *second_variant;
-    const char *detected; /* code of the detected language, which the model owns; NULL: the client
-                             gave the language */
+    size_t rank, ranks; /* the second model reads the first one's hypothesis of this rank, which is
+                           the best of `ranks`; 0: the only one */
+    const char *detected; /* code of the detected language, of the model or in the arena; NULL: the
+                             client gave the language */
     double confidence;    /* confidence of the detection, 0 to 1 */
     struct job *jobs;     /* [count] */
     struct sentence *sentences; /* [count] the decoded sentences, if the request keeps them; NULL:
@@ -130,12 +133,15 @@ struct request_parameters {
     const char *variant;  /* the variant of the model's target language, in the request's arena or
                              owned by the model; NULL: none */
     struct formality_wish formality; /* its languages are not set: request_wish */
-    bool split;                      /* cut texts into sentences */
+    bool reversed; /* the model translates the opposite pair: the texts' sources are the client's
+                      translations, and their targets its texts (server/api/align.h) */
+    bool split;    /* cut texts into sentences */
     bool replace_unknowns;
     bool verbatim; /* show the model's own output: keep only what the client protects, check and
                       estimate nothing */
     const char *prefix; /* the beginning of each translation; NULL or "": any */
     size_t prefix_length;
+    const char *suffix; /* the end of each translation; NULL or "": any */
     struct glossary glossary;
     struct kept_glossary *kept; /* the owner of the entries: a reference; NULL: the request's own */
     const struct protection *protection; /* text that is kept, besides placeholders; in the
@@ -169,8 +175,11 @@ struct request_account {
 struct request_queued {
     size_t window; /* the most jobs that wait at once, whose sentences exist only from then on, as
                       for a document; 0: all, and each exists from the beginning */
-    size_t handed, waiting; /* under the scheduler's lock: it was given the jobs before
-                               jobs[handed]; how many of them wait */
+    size_t long_jobs, long_window; /* a request with more than long_jobs jobs gets the window
+                                      long_window while they are listed; 0: it has none */
+    size_t twins;                  /* how many of the jobs share another's decoding */
+    size_t handed, waiting;        /* under the scheduler's lock: it was given the jobs before
+                                      jobs[handed]; how many of them wait */
 };
 
 /* Where outcomes are kept; workers share it. */
@@ -185,7 +194,7 @@ struct request_failure {
     struct error *first; /* in the request's arena; valid once all jobs have ended */
 };
 
-/* NULL, or a function that tells how many bytes a job that has ended adds to the answer at least.
+/* NULL, or a function that returns how many bytes a job that has ended adds to the answer at least.
  * Past most_bytes of them the request is cancelled. */
 struct request_limit {
     size_t (*least_bytes)(const struct job *job);
@@ -203,6 +212,8 @@ struct request_waits {
     struct model_wait *model; /* its model is loaded */
     struct fetch_wait *fetch; /* a model is downloaded */
     struct reload *reload;    /* the models are reloaded */
+    bool fetches;             /* models may be downloaded for it */
+    bool accepted;            /* it is answered even if the daemon is draining */
 };
 
 struct request {
@@ -214,13 +225,12 @@ struct request {
                                      NULL: no key was required */
     struct request_account account;
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
+    int64_t latest_us;   /* the deadline of a long text is not moved past this, as by its client */
 
     struct model_set *models;    /* a reference; NULL: none */
     struct served_model *model;  /* one of them */
     struct loaded_model *loaded; /* the same in memory: a reference; NULL: not yet */
     struct held_model *held;     /* all models of its texts */
-    bool fetches;                /* models may be downloaded for it */
-    bool accepted;               /* answer it even if the daemon is draining */
     struct request_waits waits;
 
     struct request_parameters parameters;
@@ -229,12 +239,15 @@ struct request {
     size_t text_count;
     const char *target_name; /* name of the field with the texts' targets; static */
 
-    struct job *jobs;        /* [job_count] */
-    size_t job_count, twins; /* twins: how many of the jobs share another's decoding */
+    struct job *jobs; /* [job_count] */
+    size_t job_count;
     struct request_queued queued;
     atomic_size_t pending; /* jobs not ended */
     bool keeps;            /* the answer needs the decoded sentences: their tokens, weights, or
                               several hypotheses; otherwise only outcomes stay */
+    /* NULL, or a function that writes what the answer shows of a decoded sentence. A request with a
+     * window keeps that instead of its sentences: job_list then clears keeps. Workers call it. */
+    void (*show)(struct request *request, const struct sentence *sentence, struct writer *out);
     struct request_outcomes outcomes;
     struct request_limit limit;
     struct request_failure failure;
@@ -267,6 +280,7 @@ enum request_input {
     REQUEST_TARGET,
     REQUEST_SPLIT,
     REQUEST_PREFIX,
+    REQUEST_SUFFIX,
     REQUEST_FORCE,
     REQUEST_HEADS,
     REQUEST_GLOSSARY,
@@ -280,6 +294,10 @@ enum cancel_reason request_reason(const struct request *request);
 /* Returns whether the request is cancelled; if its deadline has passed, it is cancelled now.
  * Thread-safe. */
 bool request_is_over(struct request *request);
+
+/* Moves the deadline of a long text: the time `usual_us`, which is that of so many characters, is
+ * given once more for as many characters as the text has beyond them, in proportion. */
+void request_extend(struct request *request, int64_t usual_us, size_t usual_characters);
 
 /* Returns the bytes of memory that it holds now. */
 size_t request_bytes(const struct request *request);

@@ -12,7 +12,7 @@
 enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 
 /* The jobs of the main room or of the express lane. */
-struct held {
+struct lane_load {
     size_t count, bytes,
         document_rows; /* bytes: the sum over the jobs; document_rows: of those of documents */
 };
@@ -37,10 +37,10 @@ struct worker {
     struct workers *pool;
     size_t index; /* place of its batch in every model */
     struct admission *admission;
-    struct job **live;              /* [live_count] */
-    size_t live_count, claimed;     /* claimed: jobs being taken, which will be live soon */
-    struct held held[2], taking[2]; /* by job.express: the live, and the claimed jobs */
-    bool refused;                   /* a job waits for a later round */
+    struct job **live;                   /* [live_count] */
+    size_t live_count, claimed;          /* claimed: jobs being taken, which will be live soon */
+    struct lane_load held[2], taking[2]; /* by job.express: the live, and the claimed jobs */
+    bool refused;                        /* a job waits for a later round */
     struct holder *holders; /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;        /* live jobs whose requests follow each step */
     struct sentence **admitted, **done; /* [all rows] scratch */
@@ -53,6 +53,7 @@ struct workers {
     struct worker *all; /* [options.workers] */
     pthread_t *threads;
     size_t started;
+    pthread_mutex_t turn; /* protects the worker that has no thread */
 
     pthread_mutex_t lock; /* protects running */
     pthread_cond_t ended; /* running has decreased */
@@ -90,7 +91,7 @@ static size_t length_of(const struct job *job) {
 
 /* Returns whether the job's memory fits. An empty main room takes any job. */
 static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
-    const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
+    const struct lane_load *live = &worker->held[express], *claimed = &worker->taking[express];
     size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
     if (most == 0 || (!express && live->count + claimed->count == 0))
         return true;
@@ -98,10 +99,18 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
     return taken <= most && job->bytes <= most - taken;
 }
 
-static void hold(struct held *held, const struct job *job) {
+static void hold(struct lane_load *held, const struct job *job) {
     held->count++;
     held->bytes += job->bytes;
     held->document_rows += job->request->queued.window > 0 ? job->rows : 0;
+}
+
+/* Returns the rows of documents in both lanes. */
+static size_t document_rows(const struct worker *worker) {
+    size_t rows = 0;
+    for (size_t lane = 0; lane < 2; lane++)
+        rows += worker->held[lane].document_rows + worker->taking[lane].document_rows;
+    return rows;
 }
 
 /* Called when the scheduler asks for room (struct scheduler_room). Batch jobs use neither the room
@@ -116,9 +125,7 @@ static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     /* Documents take half of the rows, if that leaves full groups to a step (model/batch.c): with
      * more rows they would take more memory without being faster. */
     size_t rows = worker->pool->options.rows, most = rows >= 4 * SEARCH_MAX_ROWS ? rows / 2 : rows;
-    if (request->queued.window > 0 &&
-        worker->held[false].document_rows + worker->taking[false].document_rows + job->rows >
-            most) {
+    if (request->queued.window > 0 && document_rows(worker) + job->rows > most) {
         worker->refused = true;
         return CLAIM_HELD_BACK;
     }
@@ -235,12 +242,12 @@ static void return_job(const struct worker *worker, struct job *job) {
     job_end(job);
 }
 
-/* Ends a sentence. The model may be freed with its last job. A job with a second attempt waits for
+/* Ends a sentence. The model may be freed with its last job. A job with a retry waits for
  * its turn like any other. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct metrics *metrics = worker->pool->options.metrics;
     struct job *job = sentence->caller.owner, *last = worker->live[--worker->live_count];
-    struct held *held = &worker->held[job->express];
+    struct lane_load *held = &worker->held[job->express];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
     worker->holders[last->live_index] = worker->holders[worker->live_count];
@@ -291,47 +298,61 @@ static void worker_step(struct worker *worker, struct slot *slot) {
         worker_finish(worker, worker->done[i]);
 }
 
+/* Returns false if there was nothing to do. wait: waits for a job unless one is live. */
+static bool worker_round(struct worker *worker, bool wait) {
+    struct workers *pool = worker->pool;
+    const struct scheduler_room room = {claim, worker};
+    admission_round(worker->admission);
+    worker->claimed = 0;
+    worker->refused = false;
+    worker->taking[false] = worker->taking[true] = (struct lane_load){0};
+    struct job *jobs =
+        scheduler_take(pool->options.scheduler, &room, wait && worker->live_count == 0);
+    if (!jobs && worker->live_count == 0)
+        return false;
+
+    /* Jobs that are still queued when the pool is abandoned must be cancelled before they are
+     * admitted. */
+    for (struct job *job = atomic_load(&pool->abandoned) ? jobs : NULL; job; job = job->next)
+        request_cancel(job->request, CANCEL_SHUTDOWN);
+    admit(worker, jobs);
+
+    /* Sentences whose request is past its deadline leave at the next step. */
+    bool abandoned = atomic_load(&pool->abandoned);
+    int64_t now_us = clock_us();
+    for (size_t i = 0; i < worker->live_count; i++) {
+        struct request *request = worker->live[i]->request;
+        if (abandoned)
+            request_cancel(request, CANCEL_SHUTDOWN);
+        else if (now_us >= request->deadline_us)
+            request_cancel(request, CANCEL_DEADLINE);
+    }
+
+    /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped
+     * takes its place. */
+    size_t count;
+    struct admission_load *const *loads = admission_loads(worker->admission, &count);
+    while (count-- > 0)
+        worker_step(worker, loads[count]->owner);
+    for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
+        if (worker->live[i]->request->progress)
+            worker->live[i]->request->progress(worker->live[i]);
+    }
+    return true;
+}
+
+void workers_turn(struct workers *workers) {
+    assert(workers->options.waiting);
+    pthread_mutex_lock(&workers->turn);
+    worker_round(workers->all, false);
+    pthread_mutex_unlock(&workers->turn);
+}
+
 static void *worker_run(void *argument) {
     struct worker *worker = argument;
     struct workers *pool = worker->pool;
-    const struct scheduler_room room = {claim, worker};
-    for (;;) {
-        admission_round(worker->admission);
-        worker->claimed = 0;
-        worker->refused = false;
-        worker->taking[false] = worker->taking[true] = (struct held){0};
-        struct job *jobs = scheduler_take(pool->options.scheduler, &room, worker->live_count == 0);
-        if (!jobs && worker->live_count == 0)
-            break; /* closed and empty */
-
-        /* Jobs that are still queued when the pool is abandoned must be cancelled before they are
-         * admitted. */
-        for (struct job *job = atomic_load(&pool->abandoned) ? jobs : NULL; job; job = job->next)
-            request_cancel(job->request, CANCEL_SHUTDOWN);
-        admit(worker, jobs);
-
-        /* Sentences whose request is past its deadline leave at the next step. */
-        bool abandoned = atomic_load(&pool->abandoned);
-        int64_t now_us = clock_us();
-        for (size_t i = 0; i < worker->live_count; i++) {
-            struct request *request = worker->live[i]->request;
-            if (abandoned)
-                request_cancel(request, CANCEL_SHUTDOWN);
-            else if (now_us >= request->deadline_us)
-                request_cancel(request, CANCEL_DEADLINE);
-        }
-
-        /* Iterates backwards: when all sentences have left a slot, a slot that was already stepped
-         * takes its place. */
-        size_t count;
-        struct admission_load *const *loads = admission_loads(worker->admission, &count);
-        while (count-- > 0)
-            worker_step(worker, loads[count]->owner);
-        for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
-            if (worker->live[i]->request->progress)
-                worker->live[i]->request->progress(worker->live[i]);
-        }
-    }
+    while (worker_round(worker, true)) {
+    } /* until the scheduler is closed and empty */
     pthread_mutex_lock(&pool->lock);
     pool->running--;
     pthread_cond_broadcast(&pool->ended);
@@ -343,12 +364,14 @@ static void *worker_run(void *argument) {
 
 struct workers *workers_start(const struct worker_options *options, struct error *err) {
     assert(options->workers > 0 && options->rows > 0);
+    size_t threads = options->waiting ? 0 : options->workers;
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers) {
         error_memory(err);
         return NULL;
     }
     workers->options = *options;
+    pthread_mutex_init(&workers->turn, NULL);
     pthread_mutex_init(&workers->lock, NULL);
     clock_condition_init(&workers->ended);
     arena_init(&workers->arena, ARENA_BLOCK_BYTES);
@@ -368,9 +391,8 @@ struct workers *workers_start(const struct worker_options *options, struct error
         if (!worker->admission || arena_failed(&workers->arena))
             result = error_memory(err);
     }
-    workers->running =
-        result == 0 ? options->workers : 0; /* set before any thread can decrement it */
-    while (result == 0 && workers->started < options->workers) {
+    workers->running = result == 0 ? threads : 0; /* set before any thread can decrement it */
+    while (result == 0 && workers->started < threads) {
         if (pthread_create(&workers->threads[workers->started], NULL, worker_run,
                            &workers->all[workers->started]) == 0)
             workers->started++;
@@ -404,5 +426,6 @@ void workers_free(struct workers *workers) {
     arena_done(&workers->arena);
     pthread_cond_destroy(&workers->ended);
     pthread_mutex_destroy(&workers->lock);
+    pthread_mutex_destroy(&workers->turn);
     free(workers);
 }

@@ -1,5 +1,5 @@
-/* Workers are the threads that decode. Each has one batch per model (struct worker_batch) and one
- * budget of rows for all of them, and repeats
+/* Workers are the threads that decode, or, where there are none, those that wait. Each has one
+ * batch per model (struct worker_batch) and one budget of rows for all of them, and repeats
  *
  *   take -> admit -> step -> finish
  *
@@ -17,6 +17,7 @@ struct workers;
 size_t worker_state_bytes(void);
 
 struct worker_options {
+    bool waiting;         /* the one worker has no thread: whoever waits calls workers_turn */
     size_t workers, rows; /* threads, and rows of each. The models of all jobs must be loaded for as
                              many workers, with batches of admission_all_rows(rows) */
     size_t bytes; /* limit for each worker on the sum of its live jobs' bytes, unless it has only
@@ -31,6 +32,10 @@ struct worker_options {
 
 /* Allocates all memory for decoding and starts the threads. Returns NULL with ERROR_MEMORY. */
 struct workers *workers_start(const struct worker_options *options, struct error *err);
+
+/* Takes jobs and decodes a step of all live ones on the calling thread, if the workers have none
+ * (worker_options.waiting). While another thread does, waits for it. Thread-safe. */
+void workers_turn(struct workers *workers);
 
 /* Waits until every worker has ended, which happens once the scheduler is closed and its queue is
  * empty. Returns false after timeout_ms. */

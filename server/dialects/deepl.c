@@ -7,9 +7,9 @@
 #include "server/api/languages.h"
 #include "server/api/order.h"
 #include "server/api/pairs.h"
-#include "server/api/phrases.h"
 #include "server/api/plan.h"
 #include "server/api/reply.h"
+#include "server/api/terms.h"
 #include "server/api/value.h"
 #include "server/base/strings.h"
 #include <ctype.h>
@@ -22,14 +22,14 @@ enum { QUOTA_STATUS = 456, MOST_TAGS = 64 };
 
 /* ---- errors ---- */
 
-static void deepl_put_error(struct writer *w, const struct dialect_error *error) {
+void deepl_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
     writer_string(w, "message", error->message);
     writer_end_object(w);
 }
 
 /* DeepL's clients do not know 401, and an exhausted quota has its own status. */
-static unsigned deepl_status(const struct dialect_error *error) {
+unsigned deepl_status(const struct dialect_error *error) {
     if (strcmp(error->code, "quota_exceeded") == 0)
         return QUOTA_STATUS;
     return error->status == STATUS_UNAUTHORIZED ? (unsigned)STATUS_FORBIDDEN : error->status;
@@ -116,8 +116,6 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
                       struct reply *reply) {
     static const char *const types[] = {"quality_optimized", "prefer_quality_optimized",
                                         "latency_optimized", NULL};
-    static const char *const formalities[] = {"default",     "more",        "less",
-                                              "prefer_more", "prefer_less", NULL};
     struct deepl_order *own = order->own;
     const char *type, *formality;
     if (order_string(root, "glossary_id", &order->glossary, reply) != 0 ||
@@ -130,14 +128,24 @@ static int deepl_read(const json_t *root, struct order *order, struct arena *are
         return -1;
     order->whole = !splits;
     order->joined |= order->whole;
-    if (order_word(root, "formality", formalities, FORMALITY_NAMES, &formality, reply) != 0 ||
-        (formality && !formality_read(formality, &order->formality)) ||
-        read_tags(root, order, arena, reply) != 0 ||
+    if (order_string(root, "formality", &formality, reply) != 0)
+        return -1;
+    if (formality && !formality_read(formality, &order->formality))
+        return reply_refuse(reply, "formality",
+                            "formality must be " FORMALITY_NAMES ", got \"%.60s\"", formality);
+    if (read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", &own->billed, reply) != 0 ||
         order_word(root, "model_type", types,
                    "quality_optimized, prefer_quality_optimized or latency_optimized", &type,
                    reply) != 0)
         return -1;
+    const struct formality_wish *wish = &order->formality;
+    if (wish->form != FORMALITY_ANY && !wish->prefers && order->targets[0] &&
+        !formality_is_known(order->targets[0]))
+        return reply_refuse(reply, "formality",
+                            "Target language \"%.60s\" has no forms of address: formality must be "
+                            "default, prefer_more or prefer_less",
+                            order->targets[0]);
     if (type) /* there is only one kind of model, so the reply reports the type that the client
                  asked for */
         own->model_type = strcmp(type, types[2]) == 0 ? types[2] : types[0];
@@ -200,23 +208,24 @@ static const struct dialect_field deepl_fields[] = {
 #include "server/dialects/fields.def"
     {NULL, FIELD_HONOURED, NULL}};
 
-const struct dialect dialect_deepl = {.name = "deepl",
-                                      .fields = deepl_fields,
-                                      .key_in_json = true,
-                                      .load = order_load,
-                                      .several = "text",
-                                      .order = {.text_name = "text",
-                                                .source_name = "source_lang",
-                                                .target_name = "target_lang",
-                                                .apart = true},
-                                      .own_bytes = sizeof(struct deepl_order),
-                                      .start = order_begin,
-                                      .read = deepl_read,
-                                      .finish = order_finish,
-                                      .put = put_answers,
-                                      .put_error = deepl_put_error,
-                                      .lacks_glossary = lacks_glossary,
-                                      .status_of = deepl_status};
+const struct dialect dialect_deepl = {
+    .name = "deepl",
+    .key = "Authorization: DeepL-Auth-Key KEY, or the field auth_key",
+    .fields = deepl_fields,
+    .load = order_load,
+    .several = "text",
+    .order = {.text_name = "text",
+              .source_name = "source_lang",
+              .target_name = "target_lang",
+              .apart = true},
+    .own_bytes = sizeof(struct deepl_order),
+    .start = order_begin,
+    .read = deepl_read,
+    .finish = order_finish,
+    .put = put_answers,
+    .put_error = deepl_put_error,
+    .lacks_glossary = lacks_glossary,
+    .status_of = deepl_status};
 
 /* ---- languages and usage ---- */
 
@@ -253,13 +262,14 @@ void deepl_languages(const struct service *service, const struct call *call,
  * other services, for which there are no languages. */
 static const struct {
     const char *name, *features; /* separated by spaces; NULL: it is not offered */
-} resources[] = {{"translate_text", "auto_detection formality glossary tag_handling"},
-                 {"translate_document", "auto_detection formality glossary"},
-                 {"glossary", ""},
-                 {"voice", NULL},
-                 {"write", NULL},
-                 {"style_rules", NULL},
-                 {"translation_memory", NULL}};
+    bool returns;                /* for languages from which models translate and back */
+} resources[] = {{"translate_text", "auto_detection formality glossary tag_handling", false},
+                 {"translate_document", "auto_detection formality glossary", false},
+                 {"glossary", "", false},
+                 {"voice", NULL, false},
+                 {"write", "auto_detection", true},
+                 {"style_rules", NULL, false},
+                 {"translation_memory", NULL, false}};
 enum { RESOURCES = sizeof resources / sizeof *resources };
 
 static bool has_code(const struct plan_codes *codes, const char *code) {
@@ -296,7 +306,7 @@ void deepl_languages_3(const struct service *service, const struct call *call,
         resource++;
     if (!asked || resource == RESOURCES) {
         reply_fail(reply, STATUS_INVALID, "resource",
-                   "resource must be translate_text, translate_document or glossary%s",
+                   "resource must be translate_text, translate_document, write or glossary%s",
                    asked ? "" : ", and is missing");
         return;
     }
@@ -308,6 +318,10 @@ void deepl_languages_3(const struct service *service, const struct call *call,
     writer_begin_array(&w, NULL);
     for (size_t i = 0; resources[resource].features && i < codes.count; i++) {
         char name[LANGUAGE_NAME_BYTES];
+        struct text two;
+        if (resources[resource].returns &&
+            !pair_find_return(request->models, codes.all[i], codes.all[i], &two))
+            continue;
         language_name(codes.all[i], name);
         writer_begin_object(&w, NULL);
         writer_strings(&w, "lang", codes.all[i], "name", name, "status", "stable", NULL);
@@ -315,6 +329,44 @@ void deepl_languages_3(const struct service *service, const struct call *call,
         bool target = has_code(&targets, codes.all[i]);
         writer_boolean(&w, "usable_as_target", target);
         put_features(&w, resources[resource].features, target && formality_is_known(codes.all[i]));
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    reply_json(reply, &w);
+}
+
+/* GET /v3/languages/resources: what is offered, and which languages of a request must have a
+ * feature for it to be used. */
+void deepl_resources(const struct service *service, const struct call *call,
+                     struct request *request, struct reply *reply) {
+    static const struct {
+        const char *name;
+        bool source, target;
+    } needs[] = {{"auto_detection", true, false},
+                 {"formality", false, true},
+                 {"glossary", true, true},
+                 {"tag_handling", true, true}};
+    (void)service;
+    (void)call;
+    (void)request;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; i < RESOURCES; i++) {
+        if (!resources[i].features)
+            continue;
+        writer_begin_object(&w, NULL);
+        writer_string(&w, "name", resources[i].name);
+        writer_begin_array(&w, "features");
+        for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+            if (!strstr(resources[i].features, needs[k].name))
+                continue;
+            writer_begin_object(&w, NULL);
+            writer_string(&w, "name", needs[k].name);
+            writer_boolean(&w, "needs_source_support", needs[k].source);
+            writer_boolean(&w, "needs_target_support", needs[k].target);
+            writer_end_object(&w);
+        }
+        writer_end_array(&w);
         writer_end_object(&w);
     }
     writer_end_array(&w);
@@ -387,7 +439,7 @@ static int find_among(const struct glossary_list *all, const struct call *call,
     for (size_t i = 0; i < all->count; i++) {
         const struct glossary_about *about = &all->all[i]->about;
         if (strlen(about->id) == length && memcmp(about->id, id, length) == 0 &&
-            is_seen(all->all[i], phrases_owner(request)) &&
+            is_seen(all->all[i], terms_owner(request)) &&
             (found->count == 0 || are_one(found->all[0], all->all[i])) &&
             glossaries_list_add(found, kept_glossary_acquire(all->all[i]), NULL) != 0)
             return reply_fail_memory(reply);
@@ -474,7 +526,7 @@ void deepl_glossaries(const struct service *service, const struct call *call,
                                          dictionaries after this one */
         while (!are_one(list.all[first], one))
             first++;
-        if (first < i || !is_seen(one, phrases_owner(request)))
+        if (first < i || !is_seen(one, terms_owner(request)))
             continue;
         for (size_t other = i + 1; other < list.count; other++)
             others += are_one(list.all[other], one);
@@ -771,7 +823,7 @@ void deepl_make_glossary(const struct service *service, const struct call *call,
     struct glossary_list made = {0};
     struct error error = {0};
     json_t *root = keeps_none(service, reply) ? NULL : load_change(call, reply);
-    snprintf(about.owner, sizeof about.owner, "%s", phrases_owner(request));
+    snprintf(about.owner, sizeof about.owner, "%s", terms_owner(request));
     int result = root ? read_name(root, about.name, reply) : -1;
     if (result == 0)
         result = glossaries_name(&about, &error);
@@ -779,9 +831,7 @@ void deepl_make_glossary(const struct service *service, const struct call *call,
         result = multilingual ? read_dictionaries(root, &about, request, &made, reply)
                               : read_dictionary(root, &about, request, &made, reply);
     if (result == 0 && made.count == 0)
-        result = json_object_get(root, "dictionaries")
-                     ? add_blank(about, &made, reply)
-                     : reply_refuse(reply, "dictionaries", "dictionaries is missing");
+        result = add_blank(about, &made, reply); /* a form has no empty list, and omits it */
     if (result == 0)
         result = glossaries_change(service->glossaries, add_made, &made, &error);
     if (result == 0)

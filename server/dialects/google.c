@@ -10,6 +10,9 @@
 
 /* ---- version 2 ---- */
 
+static const char google_key[] = "the parameter key, or X-Goog-Api-Key: KEY",
+                  google_3_key[] = "Authorization: Bearer KEY, or X-Goog-Api-Key: KEY";
+
 enum { GOOGLE_MOST_TEXTS = 128 };
 
 static void google_put_error(struct writer *w, const struct dialect_error *error) {
@@ -86,6 +89,7 @@ static const struct dialect_field google_2_fields[] = {
 
 const struct dialect dialect_google = {
     .name = "google",
+    .key = google_key,
     .fields = google_2_fields,
     .load = order_load,
     .several = "q",
@@ -103,7 +107,8 @@ void google_languages(const struct service *service, const struct call *call,
     const struct api_field *in =
         dialect_sent(call, "target"); /* the language of names; NULL: no names */
     struct plan_codes codes;
-    if (order_list(request, true, true, &codes, reply) != 0)
+    if (dialect_judge_fields(&dialect_google, &(struct dialect_fields){.call = call}, reply) != 0 ||
+        order_list(request, true, true, &codes, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
     google_begin(&w, "languages");
@@ -131,7 +136,7 @@ static void google_detect_start(const struct dialect *dialect, const struct serv
     struct writer w = {.most = SIZE_MAX};
     google_begin(&w, "detections");
     for (size_t i = 0; i < plan.count; i++) {
-        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
+        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request);
         if (!guess.code)
             writer_fail(&w);
         writer_begin_array(&w, NULL);
@@ -147,6 +152,8 @@ static void google_detect_start(const struct dialect *dialect, const struct serv
 }
 
 const struct dialect dialect_google_detect = {.name = "google_detect",
+                                              .key = google_key,
+                                              .fields = google_2_fields,
                                               .load = order_load,
                                               .several = "q",
                                               .start = google_detect_start,
@@ -216,6 +223,7 @@ static const struct dialect_field google_3_fields[] = {
     {NULL, FIELD_HONOURED, NULL}};
 
 const struct dialect dialect_google_3 = {.name = "google_3",
+                                         .key = google_3_key,
                                          .fields = google_3_fields,
                                          .load = order_load,
                                          .several = "contents",
@@ -239,7 +247,7 @@ static void google_3_detect_start(const struct dialect *dialect, const struct se
     if (read_mime_type(root, &markup, reply) != 0 ||
         order_read(root, "content", 1, &plan, &request->arena, reply) != 0)
         return;
-    struct plan_guess guess = plan_detect(plan.items, 1, markup, request->models);
+    struct plan_guess guess = plan_detect(plan.items, 1, markup, request);
     struct writer w = {.most = SIZE_MAX};
     if (!guess.code)
         writer_fail(&w);
@@ -255,6 +263,7 @@ static void google_3_detect_start(const struct dialect *dialect, const struct se
 }
 
 const struct dialect dialect_google_3_detect = {.name = "google_3_detect",
+                                                .key = google_3_key,
                                                 .fields = google_3_fields,
                                                 .load = order_load,
                                                 .start = google_3_detect_start,
@@ -272,7 +281,9 @@ void google_3_languages(const struct service *service, const struct call *call,
     (void)service;
     const struct api_field *in = dialect_sent(call, "displayLanguageCode");
     struct plan_codes codes, sources, targets;
-    if (order_list(request, true, true, &codes, reply) != 0 ||
+    if (dialect_judge_fields(&dialect_google_3, &(struct dialect_fields){.call = call}, reply) !=
+            0 ||
+        order_list(request, true, true, &codes, reply) != 0 ||
         order_list(request, true, false, &sources, reply) != 0 ||
         order_list(request, false, true, &targets, reply) != 0)
         return;
@@ -361,8 +372,15 @@ static void single_put(struct writer *w, const struct plan *plan,
     writer_end_array(w);
 }
 
+static const struct dialect_field gtx_fields[] = {
+#define GTX(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_google_single = {
     .name = "google_single",
+    .key = "the parameter key",
+    .fields = gtx_fields,
     .load = order_load,
     .own_bytes = sizeof(struct single),
     .order = {.text_name = "q", .source_name = "sl", .target_name = "tl", .apart = true},
@@ -391,6 +409,8 @@ static void texts_put(struct writer *w, const struct plan *plan, const struct pl
 
 const struct dialect dialect_google_texts = {
     .name = "google_texts",
+    .key = "the parameter key",
+    .fields = gtx_fields,
     .load = order_load,
     .several = "q",
     .most_texts = GOOGLE_MOST_TEXTS,

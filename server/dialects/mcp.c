@@ -66,7 +66,8 @@ static void mcp_put_error(struct writer *w, const struct dialect_error *error) {
                   error->message);
 }
 
-const struct dialect dialect_mcp = {.name = "mcp", .put_error = mcp_put_error};
+const struct dialect dialect_mcp = {
+    .name = "mcp", .key = "Authorization: Bearer KEY", .put_error = mcp_put_error};
 
 static void refuse(struct reply *reply, const char *id, int code, const char *message) {
     struct writer w = {.most = SIZE_MAX};
@@ -511,7 +512,7 @@ static void call_tool(const struct service *service, const struct call *call, co
     }
     message->tool = tool;
     request->message = message;
-    int64_t until_us = clock_us() + (int64_t)service->options.deadline_ms * 1000;
+    int64_t until_us = clock_us() + (int64_t)service->options->deadline_ms * 1000;
     if (tool->start != file_start && request->deadline_us > until_us)
         request->deadline_us = until_us; /* the route's is that of a document */
     reply->dialect = NULL;

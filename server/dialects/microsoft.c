@@ -9,9 +9,9 @@
 #include "server/api/dialect.h"
 #include "server/api/languages.h"
 #include "server/api/order.h"
-#include "server/api/phrases.h"
 #include "server/api/plan.h"
 #include "server/api/reply.h"
+#include "server/api/terms.h"
 #include "server/api/value.h"
 #include "server/base/strings.h"
 #include "server/dialects/scripts.h"
@@ -21,7 +21,7 @@
 #include <strings.h>
 
 /* Error codes have Microsoft's form: the status and three digits, of which 000 adds no detail. */
-static void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
+void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
     static const struct {
         const char *field;
         unsigned detail;
@@ -48,6 +48,8 @@ static void microsoft_put_error(struct writer *w, const struct dialect_error *er
 }
 
 /* ---- fields ---- */
+
+const char microsoft_key[] = "Ocp-Apim-Subscription-Key: KEY";
 
 enum { MOST_TEXTS = 1000, MOST_LANGUAGES = 64 };
 
@@ -113,8 +115,7 @@ static json_t *merge(const struct call *call, json_t *body, struct reply *reply)
     return read_version(call, &version, reply) == 0 ? merge_body(call, version, body, reply) : NULL;
 }
 
-/* The same for what there is in 3.0 only, which need not be named. */
-static json_t *merge_3(const struct call *call, json_t *body, struct reply *reply) {
+json_t *microsoft_merge_3(const struct call *call, json_t *body, struct reply *reply) {
     enum version version = VERSION_3;
     if (dialect_sent(call, "api-version") && read_version(call, &version, reply) != 0)
         return NULL;
@@ -125,8 +126,7 @@ static json_t *merge_3(const struct call *call, json_t *body, struct reply *repl
     return NULL;
 }
 
-/* Refuses a request whose body is a form or empty. */
-static json_t *microsoft_load(const struct call *call, struct reply *reply) {
+json_t *microsoft_load(const struct call *call, struct reply *reply) {
     (void)call;
     reply_fail(
         reply, STATUS_INVALID, NULL,
@@ -357,7 +357,7 @@ static void microsoft_start(const struct dialect *dialect, const struct service 
     if (value_lacked_memory() || arena_failed(arena))
         result = reply_fail_memory(reply);
     else if (json_array_size(phrases) > 0)
-        result = phrases_read_protect(phrases, request, reply);
+        result = terms_read_protect(phrases, request, reply);
     json_decref(phrases);
     if (result == 0)
         order_start(order, dialect, service, root, request, reply);
@@ -499,6 +499,7 @@ static const struct dialect_field microsoft_fields[] = {
 
 const struct dialect dialect_microsoft = {
     .name = "microsoft",
+    .key = microsoft_key,
     .fields = microsoft_fields,
     .speaks = microsoft_speaks,
     .load = microsoft_load,
@@ -522,13 +523,13 @@ static void detect_start(const struct dialect *dialect, const struct service *se
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
     for (size_t i = 0; i < plan.count; i++) {
-        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request->models);
+        struct plan_guess guess = plan_detect(&plan.items[i], 1, false, request);
         if (!guess.code)
             writer_fail(&w);
         writer_begin_object(&w, NULL);
         writer_string(&w, "language", guess.code ? guess.code : "");
         writer_number(&w, "score", guess.confidence / 100);
-        writer_boolean(&w, "isTranslationSupported", true);
+        writer_boolean(&w, "isTranslationSupported", !guess.unread);
         writer_boolean(&w, "isTransliterationSupported", false);
         writer_end_object(&w);
     }
@@ -537,9 +538,10 @@ static void detect_start(const struct dialect *dialect, const struct service *se
 }
 
 const struct dialect dialect_microsoft_detect = {.name = "microsoft_detect",
+                                                 .key = microsoft_key,
                                                  .speaks = microsoft_speaks,
                                                  .load = microsoft_load,
-                                                 .merge = merge_3,
+                                                 .merge = microsoft_merge_3,
                                                  .start = detect_start,
                                                  .put_error = microsoft_put_error};
 
@@ -562,11 +564,12 @@ static void break_start(const struct dialect *dialect, const struct service *ser
     writer_begin_array(&w, NULL);
     for (size_t i = 0; i < plan.count && err.code != ERROR_FORMAT; i++) {
         const struct plan_item *item = &plan.items[i];
-        struct plan_guess guess = language ? (struct plan_guess){language, 100}
-                                           : plan_detect(item, 1, false, request->models);
+        struct plan_guess guess = language
+                                      ? (struct plan_guess){.code = language, .confidence = 100}
+                                      : plan_detect(item, 1, false, request);
         struct utf16_cursor cursor = {.text = item->source};
-        struct span *spans;
-        size_t count, at = 0;
+        struct spans spans;
+        size_t at = 0;
         err = (struct error){0};
         if (guess.code && (!open || strcmp(open, guess.code) != 0)) {
             segmenter_free(segmenter);
@@ -574,8 +577,8 @@ static void break_start(const struct dialect *dialect, const struct service *ser
             open = segmenter ? guess.code : NULL;
         }
         bool split = guess.code && open &&
-                     segmenter_split(segmenter, item->source, item->length, &request->arena, &spans,
-                                     &count, NULL) == 0;
+                     segmenter_split(segmenter, (struct bytes){item->source, item->length},
+                                     &request->arena, &spans, NULL) == 0;
         writer_begin_object(&w, NULL);
         if (!language && guess.code)
             microsoft_put_guess(&w, "detectedLanguage", &guess);
@@ -583,10 +586,10 @@ static void break_start(const struct dialect *dialect, const struct service *ser
             writer_begin_array(&w, "sentLen");
         else if (err.code != ERROR_FORMAT)
             writer_fail(&w);
-        for (size_t s = 0; split && (s < count || s == 0);
+        for (size_t s = 0; split && (s < spans.count || s == 0);
              s++) { /* a sentence includes the white space after it */
-            size_t end = character_utf16_position(&cursor, s + 1 < count ? spans[s + 1].begin
-                                                                         : item->length);
+            size_t end = character_utf16_position(
+                &cursor, s + 1 < spans.count ? spans.all[s + 1].begin : item->length);
             writer_count(&w, NULL, end - at);
             at = end;
         }
@@ -605,8 +608,9 @@ static void break_start(const struct dialect *dialect, const struct service *ser
 }
 
 const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
+                                                .key = microsoft_key,
                                                 .load = microsoft_load,
-                                                .merge = merge_3,
+                                                .merge = microsoft_merge_3,
                                                 .start = break_start,
                                                 .put_error = microsoft_put_error};
 
@@ -648,8 +652,9 @@ static void scripts_start(const struct dialect *dialect, const struct service *s
     writer_begin_array(&w, newer ? "value" : NULL);
     for (size_t i = 0; i < plan.count && err.code == ERROR_NONE; i++) {
         const char *text = "";
-        scripts_convert(values[1], values[2], plan.items[i].source, plan.items[i].length,
-                        &request->arena, &text, &err);
+        scripts_convert(values[1], values[2],
+                        (struct bytes){plan.items[i].source, plan.items[i].length}, &request->arena,
+                        &text, &err);
         writer_begin_object(&w, NULL);
         writer_strings(&w, "text", text, "script", values[2], NULL);
         writer_end_object(&w);
@@ -669,6 +674,7 @@ static void scripts_start(const struct dialect *dialect, const struct service *s
 }
 
 const struct dialect dialect_microsoft_scripts = {.name = "microsoft_scripts",
+                                                  .key = microsoft_key,
                                                   .load = microsoft_load,
                                                   .merge = merge,
                                                   .start = scripts_start,

@@ -42,7 +42,14 @@ static void immersive_put(struct writer *w, const struct plan *plan,
     writer_end_object(w);
 }
 
+static const struct dialect_field immersive_fields[] = {
+#define IMMERSIVE(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_immersive = {.name = "immersive",
+                                          .key = "?token=KEY in the address",
+                                          .fields = immersive_fields,
                                           .load = order_load,
                                           .several = "text_list",
                                           .order = {.text_name = "text_list",
@@ -68,8 +75,15 @@ static void kiss_put(struct writer *w, const struct plan *plan, const struct pla
     writer_end_object(w);
 }
 
+static const struct dialect_field kiss_fields[] = {
+#define KISS(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_kiss = {
     .name = "kiss",
+    .key = "?token=KEY in the address",
+    .fields = kiss_fields,
     .load = order_load,
     .several = "texts",
     .order = {.text_name = "text", .source_name = "from", .target_name = "to", .apart = true},
@@ -153,19 +167,21 @@ static const struct dialect_field deeplx_fields[] = {
 #include "server/dialects/fields.def"
     {NULL, FIELD_HONOURED, NULL}};
 
-const struct dialect dialect_deeplx = {.name = "deeplx",
-                                       .fields = deeplx_fields,
-                                       .speaks = deeplx_speaks,
-                                       .load = order_load,
-                                       .order = {.text_name = "text",
-                                                 .source_name = "source_lang",
-                                                 .target_name = "target_lang",
-                                                 .apart = true},
-                                       .start = deeplx_start,
-                                       .read = deeplx_read,
-                                       .finish = order_finish,
-                                       .put = deeplx_put,
-                                       .put_error = deeplx_put_error};
+const struct dialect dialect_deeplx = {
+    .name = "deeplx",
+    .key = "Authorization: Bearer KEY, or ?token=KEY in the address",
+    .fields = deeplx_fields,
+    .speaks = deeplx_speaks,
+    .load = order_load,
+    .order = {.text_name = "text",
+              .source_name = "source_lang",
+              .target_name = "target_lang",
+              .apart = true},
+    .start = deeplx_start,
+    .read = deeplx_read,
+    .finish = order_finish,
+    .put = deeplx_put,
+    .put_error = deeplx_put_error};
 
 /* ---- LibreTranslate: POST /translate ---- */
 
@@ -233,7 +249,7 @@ static void libre_put_error(struct writer *w, const struct dialect_error *error)
 static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root,
                         struct request *request, struct reply *reply) {
     struct order *order = order_create(request, &dialect->order, reply);
-    size_t rows = service->options.rows, beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
+    size_t rows = service->options->rows, beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
     const char *format;
     if (!order)
         return;
@@ -299,6 +315,7 @@ static const struct dialect_field libre_fields[] = {
     {NULL, FIELD_HONOURED, NULL}};
 
 const struct dialect dialect_libre = {.name = "libre",
+                                      .key = "the field api_key",
                                       .fields = libre_fields,
                                       .speaks = libre_speaks,
                                       .load = order_load,
@@ -329,7 +346,7 @@ static void libre_detect_start(const struct dialect *dialect, const struct servi
         return;
     struct plan_guess guess = {0};
     if (plan_read(&plan, q, count, &request->arena) == 0)
-        guess = plan_detect(plan.items, plan.count, false, request->models);
+        guess = plan_detect(plan.items, plan.count, false, request);
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
     if (guess.code)
@@ -341,6 +358,7 @@ static void libre_detect_start(const struct dialect *dialect, const struct servi
 }
 
 const struct dialect dialect_libre_detect = {.name = "libre_detect",
+                                             .key = "the field api_key",
                                              .speaks = libre_detect_speaks,
                                              .load = order_load,
                                              .start = libre_detect_start};
@@ -369,7 +387,7 @@ void plain_languages(const struct service *service, const struct call *call,
         writer_begin_object(&w, NULL);
         put_code(&w, codes.all[i]);
         writer_begin_array(&w, "targets");
-        if (plan_targets(request->models, codes.all[i], service->options.pivot, arena, &targets) !=
+        if (plan_targets(request->models, codes.all[i], service->options->pivot, arena, &targets) !=
             0)
             writer_fail(&w);
         for (size_t j = 0; !writer_ended(&w) && j < targets.count; j++)
@@ -390,7 +408,7 @@ void plain_settings(const struct service *service, const struct call *call, stru
     bool keys = service->keys != NULL;
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_count(&w, "charLimit", service->options.max_text_chars);
+    writer_count(&w, "charLimit", service->options->max_text_chars);
     writer_count(&w, "frontendTimeout", FRONTEND_TIMEOUT_MS);
     writer_boolean(&w, "apiKeys", keys);
     writer_boolean(&w, "keyRequired", keys);

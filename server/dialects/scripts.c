@@ -47,8 +47,8 @@ static void name_conversion(const char *from, const char *to, char id[ID_BYTES])
                                        length > 0 ? "; " : "", codes[i].read[k], to);
 }
 
-int scripts_convert(const char *from, const char *to, const char *text, size_t length,
-                    struct arena *arena, const char **out, struct error *err) {
+int scripts_convert(const char *from, const char *to, struct bytes text, struct arena *arena,
+                    const char **out, struct error *err) {
     char id[ID_BYTES];
     UChar name[ID_BYTES];
     UErrorCode status = U_ZERO_ERROR;
@@ -63,12 +63,12 @@ int scripts_convert(const char *from, const char *to, const char *text, size_t l
     if (!converter || U_FAILURE(status))
         return error_set(err, ERROR_INPUT, "there is no conversion from script %.20s to %.20s",
                          from, to);
-    size_t room = GROWTH * length + ID_BYTES;
+    size_t room = GROWTH * text.length + ID_BYTES;
     UChar *units = arena_alloc(arena, room, sizeof *units);
     char *bytes = arena_alloc(arena, 3 * room + 1, 1);
     int32_t count = 0, limit, written = 0;
     if (units && bytes) {
-        u_strFromUTF8(units, (int32_t)room, &count, text, (int32_t)length, &status);
+        u_strFromUTF8(units, (int32_t)room, &count, text.start, (int32_t)text.length, &status);
         limit = count;
         utrans_transUChars(converter, units, &count, (int32_t)room, 0, &limit, &status);
         u_strToUTF8(bytes, (int32_t)(3 * room + 1), &written, units, limit, &status);

@@ -9,6 +9,10 @@
 #include "server/api/value.h"
 #include <string.h>
 
+static const char mtran_key[] =
+    "Authorization: KEY, X-Api-Token: KEY, or ?token=KEY in the address";
+static const char bearer_key[] = "Authorization: Bearer KEY, or ?token=KEY in the address";
+
 /* {"result"}, or {"results": [...]} for an array of texts */
 static void put_result(struct writer *w, const struct plan *plan,
                        const struct plan_answers *answers, struct arena *arena) {
@@ -43,7 +47,7 @@ static int detect_text(const json_t *root, struct request *request, struct plan_
     struct plan plan = {0};
     if (order_read(root, "text", 1, &plan, &request->arena, reply) != 0)
         return -1;
-    *guess = plan_detect(plan.items, 1, false, request->models);
+    *guess = plan_detect(plan.items, 1, false, request);
     return guess->code ? 0 : reply_fail_memory(reply);
 }
 
@@ -75,6 +79,7 @@ static const struct dialect_field mtran_fields[] = {
 
 const struct dialect dialect_mtran = {
     .name = "mtran",
+    .key = mtran_key,
     .fields = mtran_fields,
     .speaks = mtran_speaks,
     .load = order_load,
@@ -94,6 +99,8 @@ static void mtran_batch_start(const struct dialect *dialect, const struct servic
 
 const struct dialect dialect_mtran_batch = {
     .name = "mtran_batch",
+    .key = mtran_key,
+    .fields = mtran_fields,
     .load = order_load,
     .several = "texts",
     .order = {.text_name = "texts", .source_name = "from", .target_name = "to", .apart = true},
@@ -106,16 +113,26 @@ static bool mtran_detect_speaks(const struct dialect_fields *fields) {
     return dialect_has(fields, "text");
 }
 
+/* With minConfidence the reply has the confidence, and no language if it is less than that. */
 static void mtran_detect_start(const struct dialect *dialect, const struct service *service,
                                json_t *root, struct request *request, struct reply *reply) {
     (void)dialect;
     (void)service;
+    const json_t *least = json_object_get(root, "minConfidence");
     struct plan_guess guess;
-    if (detect_text(root, request, &guess, reply) == 0)
-        reply_language(guess.code, &guess, json_object_get(root, "minConfidence") != NULL, reply);
+    if (least && !json_is_number(least)) {
+        reply_fail(reply, STATUS_INVALID, "minConfidence", "minConfidence must be a number");
+        return;
+    }
+    if (detect_text(root, request, &guess, reply) != 0)
+        return;
+    bool sure = !least || guess.confidence / 100 >= json_number_value(least);
+    reply_language(sure ? guess.code : "", &guess, least != NULL, reply);
 }
 
 const struct dialect dialect_mtran_detect = {.name = "mtran_detect",
+                                             .key = mtran_key,
+                                             .fields = mtran_fields,
                                              .speaks = mtran_detect_speaks,
                                              .load = order_load,
                                              .start = mtran_detect_start};
@@ -179,7 +196,14 @@ static void nllb_put(struct writer *w, const struct plan *plan, const struct pla
     writer_end_object(w);
 }
 
+static const struct dialect_field nllb_serve_fields[] = {
+#define NLLB_SERVE(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_nllb = {.name = "nllb",
+                                     .key = bearer_key,
+                                     .fields = nllb_serve_fields,
                                      .speaks = nllb_speaks,
                                      .load = order_load,
                                      .several = "source",
@@ -192,8 +216,15 @@ const struct dialect dialect_nllb = {.name = "nllb",
                                      .finish = order_finish,
                                      .put = nllb_put};
 
+static const struct dialect_field nllb_api_fields[] = {
+#define NLLB_API(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_nllb_api = {
     .name = "nllb_api",
+    .key = bearer_key,
+    .fields = nllb_api_fields,
     .load = order_load,
     .order = {.text_name = "text", .source_name = "source", .target_name = "target", .apart = true},
     .start = order_begin,
@@ -213,8 +244,11 @@ static void nllb_detect_start(const struct dialect *dialect, const struct servic
     reply_language(code, &guess, true, reply);
 }
 
-const struct dialect dialect_nllb_detect = {
-    .name = "nllb_detect", .load = order_load, .start = nllb_detect_start};
+const struct dialect dialect_nllb_detect = {.name = "nllb_detect",
+                                            .key = bearer_key,
+                                            .fields = nllb_api_fields,
+                                            .load = order_load,
+                                            .start = nllb_detect_start};
 
 /* ---- Lingva: GET /api/v1/{source}/{target}/{text} ---- */
 
@@ -254,7 +288,14 @@ static void lingva_put_error(struct writer *w, const struct dialect_error *error
     writer_end_object(w);
 }
 
+static const struct dialect_field lingva_fields[] = {
+#define LINGVA(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_lingva = {.name = "lingva",
+                                       .key = bearer_key,
+                                       .fields = lingva_fields,
                                        .load = lingva_load,
                                        .order = {.text_name = "query",
                                                  .source_name = "source",
@@ -337,7 +378,7 @@ static int hcfy_choose(json_t *root, struct request *request, struct reply *repl
     if (source && strcmp(source, "auto") != 0)
         from = hcfy_code(source, &codes);
     else if (detect_text(root, request, &guess, reply) == 0)
-        from = guess.code;
+        from = guess.unread ? "auto" : guess.code;
     else
         return -1;
     const char *to = hcfy_code(json_string_value(first), &codes);
@@ -408,8 +449,15 @@ static void hcfy_put(struct writer *w, const struct plan *plan, const struct pla
     writer_end_object(w);
 }
 
+static const struct dialect_field hcfy_fields[] = {
+#define HCFY(name, fate, usual, example) {name, FIELD_##fate, usual},
+#include "server/dialects/fields.def"
+    {NULL, FIELD_HONOURED, NULL}};
+
 const struct dialect dialect_hcfy = {
     .name = "hcfy",
+    .key = "?token=KEY in the address",
+    .fields = hcfy_fields,
     .load = order_load,
     .most_texts = HCFY_MOST_LINES,
     .own_bytes = sizeof(struct hcfy_own),

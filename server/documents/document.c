@@ -49,6 +49,14 @@ static void markdown_below(struct bytes_buffer *out, const struct markup *markup
     bytes_put_string(out, after ? "" : "<br>");
 }
 
+/* MDX: the same, closed, since elements of JSX must be. */
+static void mdx_below(struct bytes_buffer *out, const struct markup *markup,
+                      const struct markup_segment *segment, bool after) {
+    (void)markup;
+    (void)segment;
+    bytes_put_string(out, after ? "" : "<br/>");
+}
+
 /* HTML: writes <br/> and an element that states the language, or a slash in elements that may
  * contain only text. */
 static void html_below(struct bytes_buffer *out, const struct markup *markup,
@@ -146,13 +154,14 @@ static struct bytes po_stated(struct bytes file) {
 #define MACROS ".macroenabled.12"
 #define ODF    "application/vnd.oasis.opendocument."
 
-/* Names, extensions and `bilingual` are also read by formats.py, which writes them to documents. */
+/* GET /formats lists these rows. Names, extensions, `bilingual` and `options` are also read by
+ * formats.py, which writes them to documents. */
 static const struct document_format formats[] = {
     {.name = "txt",
      .extensions = "txt text",
      TEXT("text/plain", ""),
      .read = txt_read,
-     .bilingual = true,
+     .bilingual = "below",
      .below = text_below},
     {.name = "srt",
      .extensions = "srt",
@@ -160,39 +169,74 @@ static const struct document_format formats[] = {
      .older_encodings = true,
      .read = subtitles_read,
      .finish = subtitles_finish,
-     .bilingual = true},
+     .bilingual = "below"},
     {.name = "vtt",
      .extensions = "vtt",
      TEXT("text/vtt", ""),
      .older_encodings = true,
      .read = subtitles_read,
      .finish = subtitles_finish,
-     .bilingual = true},
+     .bilingual = "below"},
+    {.name = "ass",
+     .extensions = "ass ssa",
+     TEXT("text/x-ass", "text/x-ssa"),
+     .older_encodings = true,
+     .read = ass_read,
+     .bilingual = "below"},
+    {.name = "sbv",
+     .extensions = "sbv",
+     TEXT("text/x-sbv", ""),
+     .older_encodings = true,
+     .read = timed_read_sbv,
+     .bilingual = "below"},
+    {.name = "lrc",
+     .extensions = "lrc",
+     TEXT("text/x-lrc", ""),
+     .read = timed_read_lrc,
+     .bilingual = "below"},
+    {.name = "ttml",
+     .extensions = "ttml dfxp",
+     TEXT("application/ttml+xml", ""),
+     .stated = encoding_of_xml,
+     .references = true,
+     .read = ttml_read,
+     .bilingual = "below"},
     {.name = "json",
      .extensions = "json arb jsonc json5 webmanifest",
      TEXT("application/json", "text/json"),
+     .options = "keys",
      .read = json_document_read},
     {.name = "jsonl",
      .extensions = "jsonl ndjson",
      TEXT("application/jsonl", "application/x-ndjson"),
+     .options = "keys",
      .read = json_document_read},
     {.name = "xcstrings",
      .extensions = "xcstrings",
      TEXT("application/json", "application/x-xcstrings"), /* files of JSON's own type are json */
+     .options = "keys",
      .read = json_document_read},
     {.name = "md",
-     .extensions = "md markdown mdx",
+     .extensions = "md markdown",
      TEXT("text/markdown", "text/x-markdown"),
      .read = markdown_read,
-     .bilingual = true,
+     .options = "keys", /* of its front matter */
+     .bilingual = "below",
      .below = markdown_below},
+    {.name = "mdx",
+     .extensions = "mdx",
+     TEXT("text/mdx", ""),
+     .read = markdown_read,
+     .options = "keys",
+     .bilingual = "below",
+     .below = mdx_below},
     {.name = "html",
      .extensions = "html htm xhtml",
      TEXT("text/html", "application/xhtml+xml"),
      .stated = encoding_of_html,
      .references = true,
      .read = html_read,
-     .bilingual = true,
+     .bilingual = "below",
      .below = html_below},
     {.name = "po",
      .extensions = "po pot",
@@ -205,25 +249,116 @@ static const struct document_format formats[] = {
      .stated = encoding_of_xml,
      .references = true,
      .read = xliff_read},
+    {.name = "tmx",
+     .extensions = "tmx",
+     TEXT("application/x-tmx+xml", "application/x-tmx text/x-tmx"),
+     .stated = encoding_of_xml,
+     .references = true,
+     .read = xliff_read_tmx},
+    {.name = "csv",
+     .extensions = "csv",
+     TEXT("text/csv", "application/csv"),
+     .read = tables_read,
+     .options = "columns header",
+     .bilingual = "below beside"},
+    {.name = "tsv",
+     .extensions = "tsv tab",
+     TEXT("text/tab-separated-values", ""),
+     .read = tables_read,
+     .options = "columns header",
+     .bilingual = "beside"},
+    {.name = "rst",
+     .extensions = "rst rest",
+     TEXT("text/x-rst", "text/prs.fallenstein.rst"),
+     .read = rst_read,
+     .bilingual = "below"},
+    {.name = "adoc",
+     .extensions = "adoc asciidoc asc",
+     TEXT("text/asciidoc", "text/x-asciidoc"),
+     .read = asciidoc_read,
+     .bilingual = "below"},
+    {.name = "tex",
+     .extensions = "tex latex ltx",
+     TEXT("application/x-tex", "text/x-tex application/x-latex"),
+     .read = latex_read,
+     .bilingual = "below"},
+    {.name = "properties",
+     .extensions = "properties",
+     TEXT("text/x-java-properties", ""),
+     .stated = properties_stated,
+     .options = "keys",
+     .read = properties_read},
+    {.name = "strings",
+     .extensions = "strings",
+     TEXT("text/x-strings", ""),
+     .options = "keys",
+     .read = apple_read_strings},
+    {.name = "stringsdict",
+     .extensions = "stringsdict",
+     TEXT("application/x-stringsdict", "application/x-plist"),
+     .stated = encoding_of_xml,
+     .references = true,
+     .read = apple_read_plist},
+    {.name = "android",
+     .extensions = "xml", /* other files of XML are refused by their root */
+     TEXT("text/x-android-strings", ""),
+     .stated = encoding_of_xml,
+     .references = true,
+     .options = "keys",
+     .read = android_read},
+    {.name = "resx",
+     .extensions = "resx resw",
+     TEXT("application/x-resx", ""),
+     .stated = encoding_of_xml,
+     .references = true,
+     .options = "keys",
+     .read = resx_read},
+    {.name = "ts",
+     .extensions = "ts",
+     TEXT("text/vnd.trolltech.linguist", "application/x-linguist"),
+     .stated = encoding_of_xml,
+     .references = true,
+     .read = qt_read},
+    {.name = "ftl",
+     .extensions = "ftl",
+     TEXT("text/x-fluent", ""),
+     .options = "keys",
+     .read = fluent_read},
+    {.name = "yaml",
+     .extensions = "yaml yml",
+     TEXT("application/yaml", "text/yaml application/x-yaml"),
+     .options = "keys",
+     .read = yaml_document_read},
     {.name = "docx",
      .extensions = "docx docm dotx dotm",
      ARCHIVE(OFFICE "wordprocessingml.document", "application/vnd.ms-word.document" MACROS,
              office_docx),
-     .bilingual = true},
+     .bilingual = "below"},
     {.name = "pptx",
      .extensions = "pptx pptm ppsx potx",
      ARCHIVE(OFFICE "presentationml.presentation",
-             "application/vnd.ms-powerpoint.presentation" MACROS, office_pptx)},
+             "application/vnd.ms-powerpoint.presentation" MACROS, office_pptx),
+     .bilingual = "below"},
     {.name = "xlsx",
      .extensions = "xlsx xlsm xltx",
-     ARCHIVE(OFFICE "spreadsheetml.sheet", "application/vnd.ms-excel.sheet" MACROS, office_xlsx)},
+     ARCHIVE(OFFICE "spreadsheetml.sheet", "application/vnd.ms-excel.sheet" MACROS, office_xlsx),
+     .bilingual = "below"},
     {.name = "odt",
      .extensions = "odt ott",
      ARCHIVE(ODF "text", "", office_odf),
-     .bilingual = true},
-    {.name = "odp", .extensions = "odp otp", ARCHIVE(ODF "presentation", "", office_odf)},
-    {.name = "ods", .extensions = "ods ots", ARCHIVE(ODF "spreadsheet", "", office_odf)},
-    {.name = "epub", .extensions = "epub", ARCHIVE("application/epub+zip", "", office_epub)},
+     .bilingual = "below"},
+    {.name = "odp",
+     .extensions = "odp otp",
+     ARCHIVE(ODF "presentation", "", office_odf),
+     .bilingual = "below"},
+    {.name = "ods",
+     .extensions = "ods ots",
+     ARCHIVE(ODF "spreadsheet", "", office_odf),
+     .bilingual = "below"},
+    {.name = "epub",
+     .extensions = "epub",
+     ARCHIVE("application/epub+zip", "", office_epub),
+     .bilingual = "below"},
 };
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
@@ -254,12 +389,15 @@ const char *document_refusal(const char *file_name) {
     static const struct {
         const char *extensions, *why;
     } known[] = {
-        {"pdf", "PDF files cannot be translated: they store the places of letters, not sentences. "
-                "Extract the text "
-                "with pdftotext, or open the file in LibreOffice and save it as odt"},
+        {"pdf",
+         "PDF files cannot be translated: they store the places of letters, not sentences. "
+         "Extract the text with \"pdftotext -layout FILE.pdf FILE.txt\", or make a document of it "
+         "with \"soffice --infilter=writer_pdf_import --convert-to odt FILE.pdf\", and translate "
+         "that"},
         {"doc xls ppt dot xlt pot pps rtf",
          "files of older versions of Office cannot be translated: save the file as docx, xlsx or "
          "pptx, by LibreOffice for example (soffice --convert-to docx)"},
+        {"php js mjs cjs tsx jsx mts cts vue py rb dart", DOCUMENT_CODE_REFUSAL},
     };
     const char *dot = file_name ? strrchr(file_name, '.') : NULL;
     for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
@@ -268,11 +406,59 @@ const char *document_refusal(const char *file_name) {
     return NULL;
 }
 
-void document_names(char names[DOCUMENT_NAMES_BYTES]) {
+typedef bool chosen_format(const struct document_format *format, const char *value);
+
+static bool is_any(const struct document_format *format, const char *value) {
+    (void)value;
+    return format->name;
+}
+static bool is_bilingual(const struct document_format *format, const char *value) {
+    return value ? document_takes(format->bilingual, value) : format->bilingual != NULL;
+}
+static bool has_option(const struct document_format *format, const char *value) {
+    return document_takes(format->options, value);
+}
+
+static void put_names(char names[DOCUMENT_NAMES_BYTES], chosen_format *chosen, const char *value) {
     size_t length = 0;
+    *names = '\0';
     for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
-        length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s",
-                                   i > 0 ? ", " : "", formats[i].name);
+        if (chosen(&formats[i], value))
+            length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s",
+                                       length > 0 ? ", " : "", formats[i].name);
+}
+
+void document_names(char names[DOCUMENT_NAMES_BYTES]) {
+    put_names(names, is_any, NULL);
+}
+void document_names_bilingual(char names[DOCUMENT_NAMES_BYTES]) {
+    put_names(names, is_bilingual, NULL);
+}
+void document_names_keys(char names[DOCUMENT_NAMES_BYTES]) {
+    put_names(names, has_option, "keys");
+}
+
+int document_bilingual(const struct document_format *format, const char *value,
+                       enum document_bilingual *out, struct error *err) {
+    static const struct {
+        const char *name;
+        enum document_bilingual place;
+    } places[] = {{"below", BILINGUAL_BELOW}, {"beside", BILINGUAL_BESIDE}};
+    *out = BILINGUAL_NONE;
+    for (size_t i = 0; value && i < sizeof places / sizeof *places; i++) {
+        if (strcmp(value, places[i].name) != 0)
+            continue;
+        *out = places[i].place;
+        if (document_takes(format->bilingual, value))
+            return 0;
+        if (!format->bilingual)
+            return error_set(err, ERROR_INPUT, "is not possible in %s files", format->name);
+        char names[DOCUMENT_NAMES_BYTES];
+        put_names(names, is_bilingual, value);
+        return error_set(err, ERROR_INPUT, "%s is not possible in %s files, only %s; it is in: %s",
+                         value, format->name, format->bilingual, names);
+    }
+    return value ? error_set(err, ERROR_INPUT, "must be below or beside, got \"%.60s\"", value) : 0;
 }
 
 /* ---- encodings ---- */
@@ -329,8 +515,8 @@ int document_decode(struct document *document, const char *media_type, const cha
         return 0;
     const struct bytes stated[] = {media_type ? encoding_of_type(bytes_of(media_type)) : nothing,
                                    format->stated ? format->stated(file) : nothing};
-    if (encoding_read(file, stated, sizeof stated / sizeof *stated, arena, encoding, &decoded,
-                      err) != 0)
+    if (encoding_read(file, (struct encoding_names){stated, sizeof stated / sizeof *stated}, arena,
+                      encoding, &decoded, err) != 0)
         return -1;
     if (*encoding->name) {
         document->encoding = encoding;
@@ -343,7 +529,8 @@ int document_decode(struct document *document, const char *media_type, const cha
                              "line %zu is not valid UTF-8, and the file does not look like UTF-16 "
                              "or %s: save the file as UTF-8",
                              find_invalid(file.start, file.length, false, &valid), guess.start);
-        if (encoding_read(file, &guess, 1, arena, encoding, &decoded, err) != 0)
+        if (encoding_read(file, (struct encoding_names){&guess, 1}, arena, encoding, &decoded,
+                          err) != 0)
             return -1;
         document->source = decoded.start;
         document_note(document, decoded.start, "encoding",
@@ -413,8 +600,12 @@ int document_read(const struct document *document, struct arena *arena, struct m
                          valid ? "line %zu contains a zero byte" : "line %zu is not valid UTF-8",
                          line);
     }
-    struct document unmarked = without_mark(document);
-    if (document->format->read(&unmarked, arena, out, err) != 0)
+    /* formats keep it until the translation is written */
+    struct document *unmarked = arena_alloc(arena, 1, sizeof *unmarked);
+    if (!unmarked)
+        return error_memory(err);
+    *unmarked = without_mark(document);
+    if (document->format->read(unmarked, arena, out, err) != 0)
         return -1;
     out->below = document->bilingual ? document->format->below : NULL;
     return 0;
@@ -446,44 +637,41 @@ static bool has_lines(struct bytes text) {
     return memchr(text.start, '\n', text.length) || memchr(text.start, '\r', text.length);
 }
 
-int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena,
-                       struct markup *out, bool *marked, struct error *err) {
+int document_read_text(struct bytes text, bool wrapped, struct arena *arena, struct markup *out,
+                       bool *marked, struct error *err) {
     static const struct marking as_it_is;
-    struct piece_builder builder = {
-        .arena = arena, .document = {text, length}, .markup.spaced = true};
-    struct bytes all = {text, length};
+    struct piece_builder builder = {.arena = arena, .document = text, .markup.spaced = true};
     struct icu_source source;
     struct error error = {0};
-    bool message = icu_message_is(text, length);
-    if (!message && !(wrapped && has_lines(all)))
-        return markup_parse_marked(text, length, arena, out, marked, err);
+    bool message = icu_message_is(text.start, text.length);
+    if (!message && !(wrapped && has_lines(text)))
+        return markup_parse_marked(text.start, text.length, arena, out, marked, err);
     *marked = true;
     if (!message) {
-        lines_add(&builder, all, lines_label, &as_it_is);
+        lines_add(&builder, text, lines_label, &as_it_is);
         return piece_build(&builder, NULL, out, err);
     }
-    if (icu_source_open(all, arena, &source, &error) == 0)
+    if (icu_source_open(text, arena, &source, &error) == 0)
         icu_source_add(&builder, &source, &as_it_is);
     else if (error.code == ERROR_MEMORY)
         return error_memory(err);
     if (builder.failed == ERROR_INPUT ||
         error.code != ERROR_NONE) { /* the message has too many parts, or cannot be read */
-        builder = (struct piece_builder){.arena = arena, .document = all};
-        piece_add_break(&builder, all);
+        builder = (struct piece_builder){.arena = arena, .document = text};
+        piece_add_break(&builder, text);
     }
     return piece_build(&builder, NULL, out, err);
 }
 
-char *document_write_text(const char *text, size_t length, const struct markup *markup,
+char *document_write_text(struct bytes text, const struct markup *markup,
                           const struct markup_translation *translations, struct arena *arena,
-                          size_t *out_length, struct error *err) {
+                          size_t *length, struct error *err) {
     struct bytes settled;
-    char *written = markup_write(markup, translations, arena, out_length, err);
-    if (!written || !icu_message_is(text, length))
+    char *written = markup_write(markup, translations, arena, length, err);
+    if (!written || !icu_message_is(text.start, text.length))
         return written;
-    messages_settle_icu((struct bytes){text, length}, (struct bytes){written, *out_length}, arena,
-                        &settled);
-    *out_length = settled.length;
+    messages_settle_icu(text, (struct bytes){written, *length}, arena, &settled);
+    *length = settled.length;
     written = arena_copy(arena, settled.start, settled.length);
     if (!written)
         error_memory(err);
@@ -571,7 +759,12 @@ int document_translate(const struct text *text, struct arena *arena,
     }
     joined[length] = '\0';
     if (segmenter_trim(joined, length).begin < length)
-        *out = (struct markup_translation){
-            joined, length, text->placed ? words : NULL, word_count, links, link_count, lossy};
+        *out = (struct markup_translation){.text = joined,
+                                           .length = length,
+                                           .words = text->placed ? words : NULL,
+                                           .word_count = word_count,
+                                           .links = links,
+                                           .link_count = link_count,
+                                           .lossy = lossy};
     return 0;
 }

@@ -17,6 +17,9 @@
 #include "server/markup/piece.h"
 #include <string.h>
 
+/* Where translations stand in a document that keeps its source. */
+enum document_bilingual { BILINGUAL_NONE, BILINGUAL_BELOW, BILINGUAL_BESIDE };
+
 struct document_format;
 struct key_globs;
 struct office_family;
@@ -45,8 +48,10 @@ struct document {
     size_t length;
     const struct encoding *encoding; /* the file's encoding; source is decoded; NULL: UTF-8 */
     const char *language;            /* language of the translation, a BCP 47 code */
-    bool bilingual;                  /* the translation stands below the source */
-    const struct key_globs *keys;    /* the values of a JSON document to translate; NULL: all */
+    enum document_bilingual bilingual;
+    const struct key_globs *keys; /* the values of a JSON document to translate; NULL: all */
+    const char *columns;          /* names or numbers from 1 of a table's columns; NULL: all */
+    bool header; /* a table's first row is translated, too, if it names the columns */
     struct document_notes *notes; /* notes on reading and writing the document; NULL: not wanted */
 };
 
@@ -73,7 +78,9 @@ struct document_format {
     bool references; /* a file may have references to characters that its encoding lacks */
     document_reader *read;
     document_finisher *finish; /* NULL: nothing is left to do */
-    bool bilingual;            /* a document may have the translation below its source */
+    /* Values of `bilingual`, and names of other parts of a request that only some formats take;
+     * separated by spaces, NULL: none. */
+    const char *bilingual, *options;
     markup_below *below; /* in such a document, for each segment; NULL: the finisher does it */
     /* The file is an archive with text in it (server/office), and not text itself; NULL: it is
      * text. */
@@ -90,9 +97,24 @@ const struct document_format *document_guess(const char *file_name, const char *
 /* Explains why a file with this extension cannot be translated and what to do instead, as a
  * sentence without a full stop. Returns NULL for all other files. */
 const char *document_refusal(const char *file_name);
-/* Writes all names: "txt, srt, ...". */
-enum { DOCUMENT_NAMES_BYTES = 256 };
+/* Reads where translations stand in a document of this format; NULL: they replace the source.
+ * Returns -1 with ERROR_INPUT and a message that begins with what is wrong with the value. */
+int document_bilingual(const struct document_format *format, const char *value,
+                       enum document_bilingual *out, struct error *err);
+#define DOCUMENT_CODE_REFUSAL                                                                      \
+    "files of programs cannot be translated, because their texts stand among code: write the "     \
+    "texts "                                                                                       \
+    "as JSON, as php -r 'echo json_encode(require \"en.php\");' does for PHP, and translate that"
+/* Returns true if one of these words, which spaces separate (NULL: none), is the word. */
+static inline bool document_takes(const char *words, const char *word) {
+    return words && bytes_among(bytes_of(word), words);
+}
+/* Write the names of all formats, of those that may have both languages, and of those that
+ * take `keys`: "txt, srt, ...". */
+enum { DOCUMENT_NAMES_BYTES = 1024 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
+void document_names_bilingual(char names[DOCUMENT_NAMES_BYTES]);
+void document_names_keys(char names[DOCUMENT_NAMES_BYTES]);
 
 /* Converts the source to UTF-8, in the arena, from the encoding that its bytes show, that its media
  * type (NULL: unknown) or the file itself states, or that is guessed for older files of its format;
@@ -125,13 +147,13 @@ static inline bool document_text_may_be_marked(const char *text, size_t length) 
  * line ends, which stay (lines_add). If it is plain, *marked is false and nothing is read. A
  * message that cannot be parsed, or has too many parts, has no segments and stays unchanged. Fails
  * like markup_parse_marked. */
-int document_read_text(const char *text, size_t length, bool wrapped, struct arena *arena,
-                       struct markup *out, bool *marked, struct error *err);
+int document_read_text(struct bytes text, bool wrapped, struct arena *arena, struct markup *out,
+                       bool *marked, struct error *err);
 /* Writes such a text with its translations, like markup_write. A message whose translation is not
  * valid stays unchanged. */
-char *document_write_text(const char *text, size_t length, const struct markup *markup,
+char *document_write_text(struct bytes text, const struct markup *markup,
                           const struct markup_translation *translations, struct arena *arena,
-                          size_t *out_length, struct error *err);
+                          size_t *length, struct error *err);
 
 /* Makes the translation of a decoded text of a request, with the links of its words, in the arena.
  * Its text is NULL if it is blank, so that the segment stays unchanged. Returns -1 if memory runs
@@ -191,8 +213,14 @@ enum prose prose_judge(struct bytes text, const struct prose_place *place, char 
 
 /* ---- tools that readers share ---- */
 
-document_reader subtitles_read, json_document_read, markdown_read, po_read, xliff_read;
+document_reader asciidoc_read, latex_read, rst_read;
+document_reader subtitles_read, json_document_read, markdown_read, po_read, tables_read,
+    xliff_read_tmx, xliff_read, properties_read, apple_read_strings, apple_read_plist, android_read,
+    resx_read, qt_read, ass_read, timed_read_sbv, timed_read_lrc, ttml_read, fluent_read,
+    yaml_document_read;
 document_finisher subtitles_finish;
+/* Returns ISO-8859-1 for a file that is not UTF-8. */
+struct bytes properties_stated(struct bytes file);
 
 /* Writes a document that gives spans (server/documents/spans.h), like markup_write. */
 char *spans_write(const struct document *document, const struct markup *markup,
@@ -258,6 +286,8 @@ enum { DIRECTIVE_NUMBERED = 1 << 16 };
 unsigned directive_all(struct bytes flag);
 /* True if the directive has no number and takes the next argument: %s, {}. */
 bool directive_takes_next(unsigned notations, struct bytes directive);
+/* Returns what represents a reference to a value in its sentence: {1} for $1, {0} for others. */
+struct bytes directive_number(struct bytes reference);
 
 /* A scan for directives and for placeholders of other kinds (model/text/spans.h), which starts as
  * {text, length, notations}. */
@@ -282,11 +312,12 @@ bool messages_settle_icu(struct bytes source, struct bytes written, struct arena
 
 /* ---- front matter (front_matter.c) ---- */
 
-/* Adds the front matter of a document, with its title and description as texts if they are
- * translated; other notation stays. Returns its end, which is the document's begin if there is
- * none. Memory that lacks leaves it as it is, or fails the builder. */
-const char *front_matter_read(struct piece_builder *builder, struct bytes document,
-                              bool translated);
+/* Adds the front matter of a document, with its title, description and the like as texts if they
+ * are translated, or with the values that keys (NULL: none) select; other notation stays. Returns
+ * its end, which is the document's begin if there is none. Memory that lacks leaves it as it is, or
+ * fails the builder. */
+const char *front_matter_read(struct piece_builder *builder, struct bytes document, bool translated,
+                              const struct key_globs *keys);
 /* An markup_close for the texts of front matter; returns false for other ends. */
 bool front_matter_close(struct bytes_buffer *out, const struct markup_end *end);
 
@@ -329,6 +360,7 @@ struct markdown_kept {
 struct markdown_kept_list {
     struct markdown_kept *all; /* [count] in order, without overlaps */
     size_t count, room;
+    bool no_expression; /* an {expression} of several paragraphs has no end */
 };
 /* The place of a block's text, as cmark reports it. */
 struct markdown_place {

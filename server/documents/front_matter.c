@@ -3,8 +3,8 @@
  * a translation that would not read as the same text is quoted. */
 #include "model/base/utf8.h"
 #include "server/documents/document.h"
+#include "server/documents/yaml_text.h"
 #include "server/markup/segment.h"
-#include <yaml.h>
 
 enum {
     MOST_BYTES = 1 << 14, /* longer front matter stays */
@@ -28,7 +28,20 @@ static const char ends[STYLES];
 struct front_matter {
     struct piece_builder *builder;
     const char *done, *end; /* up to `done` it is in pieces */
+    const struct key_globs *keys;
 };
+
+/* True if the value of this key is translated. */
+static bool is_wanted(const struct front_matter *matter, struct bytes key) {
+    bool usual = bytes_among_any_case(key, read_keys);
+    struct key_state state, next;
+    if (!matter->keys)
+        return usual;
+    key_globs_begin(matter->keys, &state);
+    key_globs_step(matter->keys, &state, key.start, key.length, &next);
+    enum key_choice choice = key_globs_choose(matter->keys, &next);
+    return choice == KEY_ASKED_FOR || (choice == KEY_IN && usual);
+}
 
 /* Adds the text of a value that is written in [begin,end), without its quotation marks. */
 static void add_value(struct front_matter *matter, struct bytes text, const char *begin,
@@ -51,15 +64,6 @@ static void add_value(struct front_matter *matter, struct bytes text, const char
 
 /* ---- YAML ---- */
 
-/* Begins to read the text. Returns false if memory runs out. */
-static bool open_yaml(yaml_parser_t *parser, const char *text, size_t length) {
-    if (!yaml_parser_initialize(parser))
-        return false;
-    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(parser, (const unsigned char *)text, length);
-    return true;
-}
-
 /* A walk over the keys and values of the outermost mapping. */
 struct walk {
     struct front_matter *matter;
@@ -79,7 +83,7 @@ static const char *place_of(struct walk *walk, size_t index) {
 static void take_scalar(struct walk *walk, const yaml_event_t *event) {
     struct bytes text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     if (!walk->value) {
-        walk->read = bytes_among_any_case(text, read_keys);
+        walk->read = is_wanted(walk->matter, text);
         return;
     }
     yaml_scalar_style_t written = event->data.scalar.style;
@@ -105,7 +109,7 @@ static bool walk_yaml(struct walk *walk, bool take) {
     yaml_parser_t parser;
     yaml_event_t event;
     bool ended = false;
-    if (!open_yaml(&parser, text, (size_t)(walk->matter->end - text)))
+    if (!yaml_text_open(&parser, text, (size_t)(walk->matter->end - text)))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
         bool opens =
@@ -149,7 +153,7 @@ static bool reads_as_itself(struct bytes text, struct arena *arena) {
     bytes_put(&line, text.start, text.length);
     if (line.failed || bytes_among_any_case(text, words) ||
         !segment_has_letters(text.start, 0, text.length) ||
-        !open_yaml(&parser, line.bytes, line.length))
+        !yaml_text_open(&parser, line.bytes, line.length))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
         scalars += event.type == YAML_SCALAR_EVENT;
@@ -180,7 +184,7 @@ static void read_toml(struct front_matter *matter) {
             continue;
         while (at > says.start && byte_is_space(at[-1]))
             at--;
-        if (!bytes_among_any_case(bytes_between(says.start, at), read_keys))
+        if (!is_wanted(matter, bytes_between(says.start, at)))
             continue;
         for (at = equals + 1; at < end && byte_is_space(*at);)
             at++;
@@ -202,12 +206,12 @@ static void read_toml(struct front_matter *matter) {
 
 /* ---- the interface ---- */
 
-const char *front_matter_read(struct piece_builder *builder, struct bytes document,
-                              bool translated) {
+const char *front_matter_read(struct piece_builder *builder, struct bytes document, bool translated,
+                              const struct key_globs *keys) {
     const char *end = document.start + document.length, *after = document.start;
     struct line line = {.next = document.start};
     struct bytes mark = lines_next(&line, end) ? lines_trimmed(&line) : nothing;
-    struct front_matter matter = {.builder = builder, .done = line.next};
+    struct front_matter matter = {.builder = builder, .done = line.next, .keys = keys};
     bool yaml = bytes_are(mark, "---");
     while ((yaml || bytes_are(mark, "+++")) && after == document.start && lines_next(&line, end)) {
         if (!bytes_same(lines_trimmed(&line), mark))

@@ -6,6 +6,7 @@
 extern "C" {
 #include "server/documents/icu_message.h"
 #include "model/base/arena.h"
+#include "server/documents/plurals.h"
 }
 #pragma GCC diagnostic pop
 #include <climits>
@@ -405,6 +406,18 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
     return 0;
 }
 
+/* Returns false if memory runs out. */
+static bool to_bytes(const icu::UnicodeString &units, struct arena *arena, struct bytes *out) {
+    size_t room = static_cast<size_t>(units.length()) * 3;
+    char *bytes = static_cast<char *>(arena_alloc(arena, room + 1, 1));
+    if (!bytes)
+        return false;
+    icu::CheckedArrayByteSink sink(bytes, static_cast<int32_t>(room));
+    units.toUTF8(sink);
+    *out = {bytes, static_cast<size_t>(sink.NumberOfBytesWritten())};
+    return true;
+}
+
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded,
                        size_t *expanded_length, struct error *err) {
     UErrorCode status = U_ZERO_ERROR;
@@ -429,15 +442,89 @@ int icu_message_expand(const char *text, size_t length, struct arena *arena, con
     parsed.units = expansion.out;
     if (parse(&parsed, nullptr) != 0)
         return 0;
-    size_t room = static_cast<size_t>(parsed.units.length()) * 3;
-    char *bytes = static_cast<char *>(arena_alloc(arena, room + 1, 1));
-    if (!bytes)
+    struct bytes bytes;
+    if (!to_bytes(parsed.units, arena, &bytes))
         return error_memory(err);
-    icu::CheckedArrayByteSink sink(bytes, static_cast<int32_t>(room));
-    parsed.units.toUTF8(sink);
-    *expanded = bytes;
-    *expanded_length = static_cast<size_t>(sink.NumberOfBytesWritten());
+    *expanded = bytes.start;
+    *expanded_length = bytes.length;
     return 0;
+}
+
+/* ---- categories ---- */
+
+static size_t category_of(const icu::UnicodeString &units, const icu::MessagePattern::Part &part) {
+    char name[8] = "";
+    if (part.getLength() >= static_cast<int32_t>(sizeof name))
+        return PLURAL_CATEGORIES;
+    units.extract(part.getIndex(), part.getLength(), name, sizeof name,
+                  icu::UnicodeString::kInvariant);
+    return plurals_category({name, strlen(name)});
+}
+
+/* Completes the last argument that lacks categories of the language. Returns false if there is
+ * none. */
+static bool complete_one(struct parsed *parsed, const unsigned wanted[2]) {
+    const icu::MessagePattern &pattern = parsed->pattern;
+    for (int32_t start = pattern.countParts(); start-- > 0;) {
+        const icu::MessagePattern::Part &part = pattern.getPart(start);
+        if (part.getType() != UMSGPAT_PART_TYPE_ARG_START ||
+            !UMSGPAT_ARG_TYPE_HAS_PLURAL_STYLE(part.getArgType()))
+            continue;
+        unsigned missing = wanted[part.getArgType() == UMSGPAT_ARG_TYPE_SELECTORDINAL], present = 0;
+        int32_t limit = pattern.getLimitPartIndex(start), before = 0, begin = 0, name_end = 0,
+                end = 0, last = part.getLimit();
+        for (int32_t i = start + 1; i < limit; i++) {
+            const icu::MessagePattern::Part &inner = pattern.getPart(i);
+            if (inner.getType() == UMSGPAT_PART_TYPE_ARG_SELECTOR) {
+                size_t category = category_of(parsed->units, inner);
+                missing &= ~(1U << category);
+                present |= 1U << category;
+                if (category == PLURAL_OTHER) {
+                    before = last;
+                    begin = inner.getIndex();
+                    name_end = inner.getLimit();
+                }
+            } else if (inner.getType() == UMSGPAT_PART_TYPE_MSG_START) {
+                i = pattern.getLimitPartIndex(i);
+                end = end == 0 && begin > 0 ? pattern.getPart(i).getLimit() : end;
+            }
+            last = pattern.getPart(i).getLimit();
+        }
+        bool several = (present & (1U << PLURAL_OTHER)) && (present & ((1U << PLURAL_OTHER) - 1));
+        if (missing == 0 || !several || end == 0)
+            continue;
+        icu::UnicodeString more;
+        for (size_t i = 0; i < PLURAL_OTHER; i++)
+            if (missing & 1U << i) {
+                more.append(
+                    icu::UnicodeString(plurals_name(i), -1, icu::UnicodeString::kInvariant));
+                more.append(parsed->units, name_end, end - name_end);
+                more.append(parsed->units, before, begin - before);
+            }
+        parsed->units.insert(begin, more);
+        return true;
+    }
+    return false;
+}
+
+void icu_message_complete(struct bytes text, const char *language, struct arena *arena,
+                          struct bytes *completed) {
+    UErrorCode status = U_ZERO_ERROR;
+    struct parsed parsed = {icu::UnicodeString(),
+                            icu::MessagePattern(UMSGPAT_APOS_DOUBLE_OPTIONAL, status)};
+    const unsigned wanted[] = {plurals_of(language, false), plurals_of(language, true)};
+    bool changed = false;
+    *completed = text;
+    if (open_text(text.start, text.length, &parsed, nullptr) != 0)
+        return;
+    for (size_t count = 0; count < most_leaves && complete_one(&parsed, wanted); count++) {
+        changed = true;
+        if (parsed.units.length() > static_cast<int32_t>(most_bytes) / 4 ||
+            parse(&parsed, nullptr) != 0)
+            return;
+    }
+    if (changed)
+        to_bytes(parsed.units, arena, completed);
 }
 
 /* ---- comparison ---- */

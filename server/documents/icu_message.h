@@ -5,6 +5,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
+#include "model/base/utf8.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,6 +42,11 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
  * sentences or 16384 units of UTF-16. Otherwise it is in the arena. Fails like icu_message_read. */
 int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded,
                        size_t *expanded_length, struct error *err);
+/* Writes the categories that plurals of the language have and the message lacks, each with what
+ * `other` has, before that. *completed is the text itself if none is missing, if the text is no
+ * message, or if it would be longer than messages may be. Otherwise it is in the arena. */
+void icu_message_complete(struct bytes text, const char *language, struct arena *arena,
+                          struct bytes *completed);
 /* True if the translation has the arguments of the source, each in the same branch and equally
  * often. */
 bool icu_message_same(const char *source, const struct icu_message *from, const char *translation,

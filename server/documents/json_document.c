@@ -162,12 +162,22 @@ enum expected {
     NOTHING
 };
 
+/* Members of an object that are the forms of one text: all of them, {"one": ..., "other": ...}, or
+ * those whose names begin alike, "items_one", "items_other". */
+struct plurals {
+    struct bytes stem;           /* with the '_'; length 0: all members */
+    unsigned present;            /* categories, as bits */
+    struct plural_branch *other; /* NULL: there was none */
+    bool mixed;                  /* the object has other members, too */
+};
+
 struct level {
     char open;         /* '{' or '[' */
     struct bytes name; /* name of the current member, or of the member that holds the array */
     size_t index;      /* index of the current element */
     bool about;        /* it is below a member that says something about other members */
     bool message;      /* the object has had a member of this name */
+    struct plurals plurals;
 };
 
 /* A string of a catalogue of Apple's, while it is read. */
@@ -176,8 +186,10 @@ struct entry {
                                            name; NULL: it has none */
     const char *unfinished, *after;     /* the target's object, whose state is "new"; NULL: none */
     struct bytes key, text; /* text: of the source language; NULL: the key is the text */
+    struct bytes one;       /* the source's form for one, and text is that for others; NULL: there
+                               are no forms */
     struct bytes state;     /* the target's state; NULL: none */
-    bool left;              /* it is not translated, or has forms for numbers or devices */
+    bool left;              /* it is not translated, or has forms that are not for numbers alone */
 };
 
 struct json_reader {
@@ -186,9 +198,10 @@ struct json_reader {
     bool *messages; /* a string of the file has branches in ICU's notation */
     const struct document *document;
     const char *begin, *at, *end;
-    const char *done; /* the string up to here is in pieces */
-    char *decoded;    /* the rest of the room for decoded strings */
-    char *scratch;    /* room for the longest string */
+    const char *done;      /* the string up to here is in pieces */
+    const char *separated; /* after the last comma or opening brace */
+    char *decoded;         /* the rest of the room for decoded strings */
+    char *scratch;         /* room for the longest string */
     struct level levels[MOST_DEPTH];
     struct key_state *places; /* [MOST_DEPTH + 1] how far the globs match above the first level,
                                  then at each; NULL: no globs */
@@ -337,71 +350,23 @@ static struct bytes write_part(const struct marking *marking, struct bytes part,
     return bytes_between(from, to);
 }
 
-/* Skips letters, digits and some other characters. */
-static size_t skip_name(struct bytes text, size_t begin, const char *others) {
-    size_t at = begin;
-    while (at < text.length && at - begin < MOST_NAME &&
-           (isalnum((unsigned char)text.start[at]) ||
-            (text.start[at] && strchr(others, text.start[at]))))
-        at++;
-    return at;
-}
-
-/* Returns the end of the reference that begins there: i18next's $t(key), vue-i18n's @:key,
- * @.lower:key and @:(key), Chrome's $NAME$, Laravel's :name. Returns `at` if none begins. */
-static size_t skip_reference(struct bytes text, size_t at) {
-    const char *begin = text.start + at, *end = text.start + text.length;
-    if (end - begin < 3)
-        return at;
-    if (memcmp(begin, "$t(", 3) == 0) {
-        const char *close =
-            memchr(begin, ')', (size_t)(end - begin) < 256 ? (size_t)(end - begin) : 256);
-        return close ? (size_t)(close + 1 - text.start) : at;
-    }
-    if (*begin == ':') {
-        bool after_word = at > 0 && !strchr(" \t(\"'[", begin[-1]);
-        return !after_word && isalpha((unsigned char)begin[1]) ? skip_name(text, at + 1, "_") : at;
-    }
-    size_t after = skip_name(text, at + 1, "_.-@");
-    if (*begin == '$')
-        return after > at + 1 && after < text.length && text.start[after] == '$' ? after + 1 : at;
-    bool starts = *begin == '@' && (begin[1] == ':' || begin[1] == '.') &&
-                  (at == 0 || !isalnum((unsigned char)begin[-1]));
-    if (!starts || after >= text.length || text.start[after] != ':')
-        return at;
-    bool bracket = after + 1 < text.length && text.start[after + 1] == '(';
-    size_t name = skip_name(text, after + 1 + bracket, "_.-");
-    while (!bracket && name > after + 1 && text.start[name - 1] == '.') /* ends the sentence */
-        name--;
-    if (name == after + 1 + bracket ||
-        (bracket && (name == text.length || text.start[name] != ')')))
-        return at;
-    return name + bracket;
-}
-
 /* Adds text between marks, in which references stay as they are. */
 static void add_words(const struct marking *marking, struct piece_builder *builder,
                       struct bytes text) {
     const struct json_string *string = ((const struct string_owner *)marking->owner)->string;
-    size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length,
-           plain = begin;
-    struct bytes whole = {string->text.start, end};
-    for (size_t at = begin; at <= end;) {
-        size_t after =
-            at < end && memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
-        if (after == at && at < end) {
-            at++;
-            continue;
-        }
-        struct bytes before = {whole.start + plain, at - plain},
-                     reference = {whole.start + at, after - at};
+    const char *whole = string->text.start;
+    size_t begin = (size_t)(text.start - whole), end = begin + text.length;
+    struct opaque_run run;
+    for (size_t at = begin, plain = begin; plain < end; plain = run.end) {
+        if (!opaque_next(NOTATION_REFERENCES | NOTATION_DIGIT, whole, end, &at, &run))
+            run.begin = run.end = end;
+        struct bytes before = {whole + plain, run.begin - plain},
+                     reference = {whole + run.begin, run.end - run.begin};
         if (before.length > 0)
             piece_add_text(builder, before, write_part(marking, before, builder->arena));
-        if (at == end)
-            break;
-        piece_add_word(builder, (struct bytes){"{0}", 3},
-                       write_part(marking, reference, builder->arena));
-        plain = at = after;
+        if (reference.length > 0)
+            piece_add_word(builder, directive_number(reference),
+                           write_part(marking, reference, builder->arena));
     }
 }
 
@@ -528,7 +493,14 @@ static void add_value(struct json_reader *reader, struct bytes raw, enum key_cho
  * {"sourceLanguage": "en", "strings": {KEY: {"localizations": {LANGUAGE: {"stringUnit": {"state",
  * "value"}}}}}} */
 
-enum { LEVEL_STRINGS = 1, LEVEL_ENTRY, LEVEL_LOCALIZATIONS, LEVEL_LANGUAGE, LEVEL_UNIT };
+enum {
+    LEVEL_STRINGS = 1,
+    LEVEL_ENTRY,
+    LEVEL_LOCALIZATIONS,
+    LEVEL_LANGUAGE,
+    LEVEL_UNIT,
+    LEVEL_CATEGORY = LEVEL_UNIT + 1 /* of a plural, below "variations" */
+};
 
 /* True if the value at reader->at, a member of the last level, belongs to the strings. */
 static bool in_strings(const struct json_reader *reader) {
@@ -557,7 +529,13 @@ static void catalog_open(struct json_reader *reader) {
     else if (reader->depth == LEVEL_LOCALIZATIONS + 1 &&
              in_localization(reader, target, strlen(target)))
         entry->unfinished = reader->at;
-    else if (reader->depth == LEVEL_LANGUAGE + 1 && bytes_are(level->name, "variations"))
+    else if (reader->depth == LEVEL_LANGUAGE + 1 && bytes_are(level->name, "substitutions"))
+        entry->left = true;
+    else if (reader->depth == LEVEL_UNIT + 1 &&
+             bytes_are(reader->levels[LEVEL_LANGUAGE].name, "variations") &&
+             !bytes_are(level->name, "plural"))
+        entry->left = true;
+    else if (reader->depth > LEVEL_CATEGORY + 1 && bytes_are(level->name, "variations"))
         entry->left = true;
 }
 
@@ -568,6 +546,9 @@ static void catalog_value(struct json_reader *reader, struct bytes raw) {
     struct entry *entry = &reader->entry;
     bool unit = in_strings(reader) && reader->depth == LEVEL_UNIT + 1 &&
                 bytes_are(reader->levels[LEVEL_LANGUAGE].name, "stringUnit");
+    bool form = in_strings(reader) && reader->depth == LEVEL_CATEGORY + 3 &&
+                bytes_are(reader->levels[LEVEL_CATEGORY + 1].name, "stringUnit");
+    struct bytes category = form ? reader->levels[LEVEL_CATEGORY].name : nothing;
     if (reader->depth == 1 && bytes_are(level->name, "sourceLanguage"))
         reader->language = raw;
     else if (in_strings(reader) && reader->depth == LEVEL_ENTRY + 1 &&
@@ -578,6 +559,12 @@ static void catalog_value(struct json_reader *reader, struct bytes raw) {
         entry->state = raw;
     else if (unit && in_localization(reader, reader->language.start, reader->language.length) &&
              bytes_are(level->name, "value"))
+        entry->text = decode(&reader->decoded, raw).text;
+    else if (form && in_localization(reader, reader->language.start, reader->language.length) &&
+             bytes_are(level->name, "value") && bytes_are(category, "one"))
+        entry->one = decode(&reader->decoded, raw).text;
+    else if (form && in_localization(reader, reader->language.start, reader->language.length) &&
+             bytes_are(level->name, "value") && bytes_are(category, "other"))
         entry->text = decode(&reader->decoded, raw).text;
 }
 
@@ -608,13 +595,14 @@ static void catalog_close(struct json_reader *reader) {
     struct document_spans *spans = reader->spans;
     struct entry *entry = &reader->entry;
     struct bytes text = entry->text.start ? entry->text : entry->key;
-    size_t first = builder->markup.piece_count;
     if (in_strings(reader) && reader->depth == LEVEL_LANGUAGE + 1 && entry->unfinished &&
         !entry->after)
         entry->after = reader->at + 1;
     if (!in_strings(reader) || reader->depth != LEVEL_ENTRY + 1)
         return;
     bool wanted = !entry->unfinished || bytes_are(entry->state, "new");
+    if (entry->one.start && !entry->text.start)
+        return;
     bool chosen = !reader->places || key_globs_choose(reader->document->keys,
                                                       &reader->places[LEVEL_ENTRY]) != KEY_LEFT_OUT;
     struct entry *kept = arena_alloc(builder->arena, 1, sizeof *kept);
@@ -626,10 +614,55 @@ static void catalog_close(struct json_reader *reader) {
                         : entry->localizations ? entry->localizations
                                                : entry->inside;
     spans_add(spans, builder, place, entry->unfinished ? entry->after : place, kept);
-    piece_add_marked(builder, text, &marking);
-    spans_end_text(spans, builder, first);
-    if (!builder->failed)
-        spans->all[spans->count - 1].texts[0].plain = true;
+    const struct bytes forms[] = {text, entry->one};
+    for (size_t i = 0; i < SPAN_TEXTS && forms[i].start; i++) {
+        size_t own = builder->markup.piece_count;
+        piece_add_marked(builder, forms[i], &marking);
+        spans_end_text(spans, builder, own);
+        if (!builder->failed)
+            spans->all[spans->count - 1].texts[i].plain = true;
+    }
+}
+
+/* Returns the number of directives that take the next argument, which may have changed places. */
+static size_t count_in_order(struct bytes source) {
+    struct directive_scan scan = {
+        .text = source.start, .length = source.length, .notations = NOTATION_PERCENT};
+    size_t in_order = 0;
+    for (struct span found; directive_next(&scan, &found);)
+        in_order += directive_takes_next(
+            NOTATION_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
+    return in_order;
+}
+
+/* Puts a translation with its state. */
+static void put_unit(struct bytes_buffer *out, struct bytes source, const struct span_written *text,
+                     bool copied) {
+    bool sound = text->sound && !copied && count_in_order(source) < 2;
+    bytes_put_string(out, "{\"stringUnit\" : {\"state\" : \"");
+    bytes_put_string(out, sound ? "translated" : "needs_review");
+    bytes_put_string(out, "\", \"value\" : \"");
+    bytes_put(out, text->text.start, text->text.length);
+    bytes_put_string(out, "\"}}");
+}
+
+/* Puts the forms that the language has. Those that the source lacks have the text of `other`. */
+static void put_forms(struct bytes_buffer *out, const struct entry *entry, const char *language,
+                      const struct span_written *texts) {
+    unsigned categories = plurals_of(language, false);
+    bool first = true;
+    bytes_put_string(out, "{\"variations\" : {\"plural\" : {");
+    for (size_t i = 0; i < PLURAL_CATEGORIES; i++) {
+        bool one = i == PLURAL_ONE;
+        if (!(categories & 1U << i))
+            continue;
+        bytes_put_string(out, first ? "\"" : ", \"");
+        bytes_put_string(out, plurals_name(i));
+        bytes_put_string(out, "\" : ");
+        put_unit(out, one ? entry->one : entry->text, &texts[one], !one && i != PLURAL_OTHER);
+        first = false;
+    }
+    bytes_put_string(out, "}}}");
 }
 
 /* A span_put: puts the target's object, or a member with it. */
@@ -640,15 +673,6 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
     const char *next = span->end, *end = writer->document->source + writer->document->length;
     if (!text->translated)
         return;
-
-    /* Two directives without numbers may have changed places. */
-    struct bytes source = entry->text.start ? entry->text : entry->key;
-    struct directive_scan scan = {
-        .text = source.start, .length = source.length, .notations = NOTATION_PERCENT};
-    size_t in_order = 0;
-    for (struct span found; directive_next(&scan, &found);)
-        in_order += directive_takes_next(
-            NOTATION_PERCENT, (struct bytes){source.start + found.begin, found.end - found.begin});
     span_keep(writer, span->begin);
     if (!entry->localizations)
         bytes_put_string(out, "\"localizations\" : {");
@@ -657,16 +681,63 @@ static void put_entry(struct span_writer *writer, const struct document_span *sp
         bytes_put_string(out, writer->document->language);
         bytes_put_string(out, "\" : ");
     }
-    bytes_put_string(out, "{\"stringUnit\" : {\"state\" : \"");
-    bytes_put_string(out, text->sound && in_order < 2 ? "translated" : "needs_review");
-    bytes_put_string(out, "\", \"value\" : \"");
-    bytes_put(out, text->text.start, text->text.length);
-    bytes_put_string(out, entry->localizations ? "\"}}" : "\"}}}");
+    if (span->count > 1)
+        put_forms(out, entry, writer->document->language, text);
+    else
+        put_unit(out, entry->text.start ? entry->text : entry->key, text, false);
+    bytes_put_string(out, entry->localizations ? "" : "}");
     while (next < end && strchr(" \t\r\n", *next))
         next++;
     if (!entry->unfinished && next < end && *next != '}')
         bytes_put_string(out, ",");
     span_skip(writer, span->end);
+}
+
+/* ---- plural forms ---- */
+
+/* Ends the forms of a text. */
+static void end_plurals(struct plurals *plurals) {
+    bool several = (plurals->present & (plurals->present - 1)) != 0 &&
+                   !(plurals->mixed && plurals->stem.length == 0);
+    if (plurals->other && several)
+        plurals->other->present = plurals->present;
+    else if (plurals->other)
+        plurals->other->name.start = NULL;
+    *plurals = (struct plurals){.mixed = plurals->mixed};
+}
+
+/* Notes a member's name, raw. */
+static void note_member(struct json_reader *reader, struct bytes raw) {
+    static const char ordinal[] = "_ordinal_";
+    struct plurals *plurals = &reader->levels[reader->depth - 1].plurals;
+    const char *end = raw.start + raw.length, *line = memrchr(raw.start, '_', raw.length);
+    struct bytes stem = line ? bytes_between(raw.start, line + 1) : nothing;
+    struct bytes name = bytes_between(raw.start + stem.length, end);
+    size_t category = plurals_category(name), length = strlen(ordinal);
+    bool ordinals =
+        stem.length >= length && memcmp(stem.start + stem.length - length, ordinal, length) == 0;
+    plurals->mixed |= category == PLURAL_CATEGORIES || stem.length > 0;
+    if (category == PLURAL_CATEGORIES || ordinals || !bytes_same(stem, plurals->stem))
+        end_plurals(plurals);
+    if (category == PLURAL_CATEGORIES || ordinals || reader->catalog)
+        return;
+    plurals->stem = stem;
+    plurals->present |= 1U << category;
+    if (category != PLURAL_OTHER || plurals->other)
+        return;
+    plurals->other = spans_begin_plural(reader->spans, &reader->builder, reader->separated);
+    if (plurals->other) {
+        plurals->other->name = name;
+        plurals->other->separator = ",";
+    }
+}
+
+/* Ends the branch of the member that has ended at reader->at. */
+static void end_member(struct json_reader *reader) {
+    struct level *level = &reader->levels[reader->depth - 1];
+    struct plural_branch *other = level->plurals.other;
+    if (level->open == '{' && other && !other->end)
+        spans_end_plural(reader->spans, &reader->builder, other, reader->at);
 }
 
 /* ---- values ---- */
@@ -703,7 +774,7 @@ static int read_value(struct json_reader *reader, enum expected *expected) {
             catalog_open(reader);
         reader->levels[reader->depth++] =
             (struct level){.open = first, .name = name, .about = about};
-        reader->at++;
+        reader->separated = ++reader->at;
         *expected = first == '{' ? NAME : ELEMENT;
         return 0;
     }
@@ -758,8 +829,10 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
     bool object = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{';
     bool may_end = *expected == MORE || *expected == NAME || *expected == ELEMENT;
     if (may_end && *reader->at == (object ? '}' : ']')) {
-        if (object)
+        if (object) {
             catalog_close(reader);
+            end_plurals(&reader->levels[reader->depth - 1].plurals);
+        }
         reader->at++;
         reader->depth--;
         *expected = reader->depth > 0 ? MORE : NOTHING;
@@ -777,6 +850,7 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
             return refuse(reader, reader->at, "the name of a member is expected here");
         if (read_string(reader, &raw, &whole) != 0)
             return -1;
+        note_member(reader, raw);
         raw = whole ? decode(&reader->decoded, raw).text : raw;
         reader->levels[reader->depth - 1].name = raw;
         reader->levels[reader->depth - 1].message |= bytes_are(raw, "message");
@@ -792,6 +866,7 @@ static int read_next(struct json_reader *reader, enum expected *expected) {
             return refuse(reader, reader->at - 1,
                           object ? "a comma or } is expected here"
                                  : "a comma or ] is expected here");
+        reader->separated = reader->at;
         *expected = object ? NAME : ELEMENT;
         return 0;
     default:
@@ -904,6 +979,8 @@ int json_document_read(const struct document *document, struct arena *arena, str
             expected = VALUE;
         if (read_next(reader, &expected) != 0)
             return -1;
+        if (expected == MORE)
+            end_member(reader);
     }
     return spans_build(spans, &reader->builder, json_escape, out, err);
 }

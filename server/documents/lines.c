@@ -2,7 +2,11 @@
 #include "model/base/utf8.h"
 #include <string.h>
 
-enum { MOST_LINES = 64 /* lines of one sentence */ };
+enum {
+    MOST_LINES = 64, /* lines of one sentence */
+    LEAST_OF_LIST = 3,
+    WIDEST_OF_LIST = 40, /* characters; prose is not wrapped so narrowly */
+};
 
 bool lines_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;
@@ -11,8 +15,11 @@ bool lines_next(struct line *line, const char *end) {
     while (at < end && *at != '\n' && *at != '\r')
         at++;
     const char *next = at < end ? at + 1 : end;
-    if (at < end && *at == '\r' && next < end && *next == '\n')
-        next++;
+    if (at < end && *at == '\r') {
+        if (end - next > 1 && next[0] == '\r' && next[1] == '\n')
+            next++;
+        next += next < end && *next == '\n';
+    }
     *line = (struct line){begin, at, next, line->number + 1};
     return true;
 }
@@ -48,14 +55,42 @@ size_t lines_label(const char *text, size_t length) {
 
 /* ---- plain text ---- */
 
+/* Lines up to an empty one. */
+struct block {
+    const char *end;
+    bool list; /* of short lines without labels, none of which ends a sentence: none goes on in the
+                  next */
+};
+
+/* Reads the block that begins with this line. */
+static struct block block_of(struct line line, const char *end, text_lead *lead) {
+    struct block block = {.list = true};
+    size_t count = 0;
+    do {
+        struct bytes says = lines_trimmed(&line);
+        block.end = line.next;
+        if (says.length == 0)
+            break;
+        count++;
+        block.list = block.list && utf8_count(says.start, says.length) <= WIDEST_OF_LIST &&
+                     lead(says.start, says.length) == 0 &&
+                     !lines_end_sentence(says.start, says.length);
+    } while (lines_next(&line, end));
+    block.list = block.list && count >= LEAST_OF_LIST;
+    return block;
+}
+
 void lines_add(struct piece_builder *builder, struct bytes text, text_lead *lead,
                const struct marking *marking) {
     struct bytes last = nothing; /* the last line of the sentence */
     const char *end = text.start + text.length, *added = text.start;
     size_t parts = 0; /* the number of its lines */
     struct line line = {.next = text.start};
+    struct block block = {.end = text.start};
     for (bool more = true; more;) {
         more = lines_next(&line, end);
+        if (more && line.begin >= block.end)
+            block = block_of(line, end, lead);
         struct bytes says = more ? lines_trimmed(&line) : nothing;
         size_t bullet = says.length > 0 ? lead(says.start, says.length) : 0;
         size_t first = 0;
@@ -65,7 +100,7 @@ void lines_add(struct piece_builder *builder, struct bytes text, text_lead *lead
                      !character_is_wide(letter); /* this may be the middle of a sentence */
         small = small && (says.length < first + 1 ||
                           !strchr(".)", says.start[first])); /* a. is the label of an item */
-        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 &&
+        bool continues = parts > 0 && parts < MOST_LINES && small && bullet == 0 && !block.list &&
                          !lines_end_sentence(last.start, last.length);
         if (continues) {
             piece_add_close(builder, bytes_between(added, says.start));

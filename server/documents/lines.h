@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 struct line {
-    const char *begin, *end; /* without its LF, CR LF or CR */
+    const char *begin, *end; /* without its LF, CR LF or CR, or CR CR LF, which a program wrote
+                                that made CR LF of each LF once more */
     const char *next;        /* where the next line begins */
     size_t number;           /* from 1; 0 before the first line */
 };
@@ -23,7 +24,8 @@ struct bytes lines_trimmed(const struct line *line);
 typedef size_t text_lead(const char *text, size_t length);
 /* Adds plain text as pieces. Each line is a segment, except that a sentence may run over line ends,
  * as in wrapped text: its lines are parts of one segment, and the translation has line ends where
- * their words do. marking: for the text of a line. */
+ * their words do. Not so in a list: three short lines or more without the end of a sentence.
+ * marking: for the text of a line. */
 void lines_add(struct piece_builder *builder, struct bytes text, text_lead *lead,
                const struct marking *marking);
 /* A text_lead for the labels of a line in any language (layout_label). It finds nothing after white

@@ -51,7 +51,7 @@ struct markdown {
 
 static thread_local struct markdown *current;            /* the parse that cmark allocates for */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards cmark's own variables */
-static once_flag registered = ONCE_FLAG_INIT;
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
 
 /* The size of each allocation stands before it. */
 static void *pool_take(size_t bytes) {
@@ -295,8 +295,15 @@ static bool take_text(struct md_reader *reader, cmark_node *node) {
     return true;
 }
 
+static bool is_capital_at(const char *at, const char *end) {
+    size_t length = 0;
+    int32_t c = at < end ? character_next(at, (size_t)(end - at), &length) : 0;
+    return character_lower(c) != c;
+}
+
 /* A sentence runs over a line end, unless that is a hard break or in a row, or one of the lines is
- * not part of a sentence, or is only an HTML tag at an end of the block. */
+ * not part of a sentence, or is only an HTML tag at an end of the block, or strong text before a
+ * capital: the title of a note. */
 static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool hard = cmark_node_get_type(node) == CMARK_NODE_LINEBREAK;
     const char *line = reader->at,
@@ -320,7 +327,9 @@ static bool take_break(struct md_reader *reader, cmark_node *node) {
     bool last = following && cmark_node_get_type(following) == CMARK_NODE_HTML_INLINE &&
                 !cmark_node_next(following);
     bool beside_tag = (first || last) && reader->builder.depth == 0;
-    if (ends || (next && next->kind == MARKDOWN_LINE) || in_row(reader) || beside_tag)
+    bool titled = previous && cmark_node_get_type(previous) == CMARK_NODE_STRONG &&
+                  !cmark_node_previous(previous) && is_capital_at(after, reader->end);
+    if (ends || (next && next->kind == MARKDOWN_LINE) || in_row(reader) || beside_tag || titled)
         piece_add_break(&reader->builder, raw);
     else
         piece_add_text(&reader->builder, (struct bytes){" ", 1}, raw);
@@ -418,19 +427,32 @@ static bool take_address(struct md_reader *reader, cmark_node *node) {
 
 /* ---- HTML tags in a sentence ---- */
 
-/* Reads the name of a tag, in lower case. Returns false unless it is a start tag that has an end
- * tag, or an end tag (if end). */
-static bool tag_name(cmark_node *node, bool end, char name[MOST_NAME]) {
-    const char *tag =
-        cmark_node_get_type(node) == CMARK_NODE_HTML_INLINE ? cmark_node_get_literal(node) : NULL;
-    size_t length = tag ? strlen(tag) : 0, bytes = 0;
-    if (length < 3 || (tag[1] == '/') != end || (!end && tag[length - 2] == '/'))
+static const char *tag_of(cmark_node *node) {
+    return cmark_node_get_type(node) == CMARK_NODE_HTML_INLINE ? cmark_node_get_literal(node) : "";
+}
+
+/* Reads the name of a start tag, in lower case. Returns false if it has no end tag. */
+static bool start_name(const char *tag, char name[MOST_NAME]) {
+    size_t length = strlen(tag), bytes = 0;
+    if (length < 3 || tag[1] == '/' || tag[length - 2] == '/')
         return false;
-    for (const char *at = tag + 1 + end;
+    for (const char *at = tag + 1;
          bytes < MOST_NAME - 1 && (isalnum((unsigned char)*at) || *at == '-'); at++)
         name[bytes++] = (char)tolower((unsigned char)*at);
     name[bytes] = '\0';
     return bytes > 0 && bytes < MOST_NAME - 1 && (html_element(name) & ELEMENT_VOID) == 0;
+}
+
+/* Returns 1 for a start tag of this element, which has an end tag, -1 for the end tag, else 0. */
+static int nesting_of(const char *tag, const char *name) {
+    size_t length = strlen(name);
+    bool end = *tag == '<' && tag[1] == '/';
+    if (*tag != '<' || strncasecmp(tag + 1 + end, name, length) != 0)
+        return 0;
+    const char *past = tag + 1 + end + length;
+    if (isalnum((unsigned char)*past) || *past == '-')
+        return 0;
+    return end ? -1 : tag[strlen(tag) - 2] != '/';
 }
 
 static bool take_tag(struct md_reader *reader, cmark_node *node) {
@@ -471,17 +493,12 @@ static bool take_tag(struct md_reader *reader, cmark_node *node) {
     }
 
     /* Find the end tag of a start tag, before that of the tag around it. */
-    char name[MOST_NAME], other[MOST_NAME];
-    size_t depth = tag_name(node, false, name) ? 1 : 0, seen = 0;
-    cmark_node *close = depth > 0 ? cmark_node_next(node) : NULL,
-               *last = around ? around->close : NULL;
-    for (; close && close != last && seen < MOST_SIBLINGS; close = cmark_node_next(close), seen++) {
-        if (tag_name(close, false, other) && strcmp(other, name) == 0)
-            depth++;
-        else if (tag_name(close, true, other) && strcmp(other, name) == 0 && --depth == 0)
-            break;
-    }
-    if (!close || depth > 0 || reader->tag_count == MARKUP_MAX_DEPTH)
+    char name[MOST_NAME];
+    int depth = start_name(literal, name), seen = 0;
+    cmark_node *close = node, *last = around ? around->close : NULL;
+    while (depth > 0 && (close = cmark_node_next(close)) && close != last && seen++ < MOST_SIBLINGS)
+        depth += nesting_of(tag_of(close), name);
+    if (close == node || depth > 0 || reader->tag_count == MARKUP_MAX_DEPTH)
         return take_unit(reader, after);
     bool opaque = (html_element(name) & (ELEMENT_OPAQUE | ELEMENT_CODE)) != 0;
     reader->tags[reader->tag_count++] =
@@ -786,6 +803,22 @@ static int hide_kept(struct md_reader *reader) {
     return 0;
 }
 
+/* Finds where the lines of the text begin. Returns -1 if memory runs out. */
+static int find_lines(struct md_reader *reader) {
+    size_t room = 0, *lines = NULL;
+    reader->line_count = 0;
+    for (struct line line = {.next = reader->text}; lines_next(&line, reader->end);
+         reader->line_count++) {
+        lines =
+            arena_grow(reader->builder.arena, lines, reader->line_count, &room, 1, sizeof *lines);
+        if (!lines)
+            return -1;
+        lines[reader->line_count] = (size_t)(line.begin - reader->text);
+    }
+    reader->lines = lines;
+    return 0;
+}
+
 /* Parses the text and finds its blocks. The budget bounds the time of cmark, and is away meanwhile.
  * Returns NULL with ERROR_MEMORY, also if the budget is used up, or ERROR_INPUT if the document has
  * too many marks. Thread-safe: one parse runs at a time. */
@@ -800,14 +833,14 @@ static struct markdown *open_text(struct md_reader *reader, struct error *err) {
         endless += text[i] == '<' && (text[i + 1] == '?' || text[i + 1] == '!');
     if (endless > MOST_STEPS / (length + 1))
         return error_set(err, ERROR_INPUT, "%s", too_many), NULL;
-    struct markdown *markdown = calloc(1, sizeof *markdown);
+    struct markdown *markdown = find_lines(reader) == 0 ? calloc(1, sizeof *markdown) : NULL;
     if (!markdown)
         return error_memory(err), NULL;
     markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH
                          ? BYTES_LEAST + length * BYTES_EACH
                          : MOST_BYTES;
     markdown->budget = budget;
-    call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
+    pthread_once(&registered, cmark_gfm_core_extensions_ensure_registered);
     budget_away(budget, true);
     pthread_mutex_lock(&lock);
     parse(markdown, text, length);
@@ -828,8 +861,8 @@ int markdown_read(const struct document *document, struct arena *arena, struct m
                   struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     const char *source = document->source, *end = source + document->length;
-    const char *begin =
-        front_matter_read(&builder, bytes_between(source, end), !document->bilingual);
+    const char *begin = front_matter_read(&builder, bytes_between(source, end),
+                                          !document->bilingual, document->keys);
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
     char *decoded = arena_alloc(arena, document->length + 1, 1);
     const char **opens = arena_alloc(arena, MARKUP_MAX_DEPTH, sizeof *opens);
@@ -844,14 +877,6 @@ int markdown_read(const struct document *document, struct arena *arena, struct m
                                  .opens = opens,
                                  .tags = tags};
     reader->builder.markup.spaced = false; /* white space is collapsed where Markdown is shown */
-    size_t room = 0, *lines = NULL;        /* where each begins */
-    for (struct line line = {.next = begin}; lines_next(&line, end); reader->line_count++) {
-        lines = arena_grow(arena, lines, reader->line_count, &room, 1, sizeof *lines);
-        if (!lines)
-            return error_memory(err);
-        lines[reader->line_count] = (size_t)(line.begin - begin);
-    }
-    reader->lines = lines;
 
     struct markdown *markdown = open_text(reader, err);
     if (markdown && hide_kept(reader) != 0) {

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 enum {
-    MOST_TEMPLATE = 256,
     MOST_TAG = 1024, /* bytes of a tag */
     MOST_BACKTICKS = 32,
     MOST_ADDRESS = 512 /* bytes of an address that are examined */
@@ -137,11 +136,7 @@ struct keeper {
     const struct markdown_place *place;
     bool endless[MOST_BACKTICKS + 1]; /* no run of this many backticks follows */
     bool no_angle, no_comment_end;    /* no '>' follows, no "-->" */
-    const char *marked_end;  /* the mark that ends what is highlighted; NULL: none is open */
-    const char *spanned_end; /* the bracket that ends a text with attributes; NULL: none is open */
-    bool no_formula[2][2];  /* no end of a formula follows: with one backslash or two, and of either
-                               bracket */
-    const char *no_display; /* no line before this place ends a formula */
+    const char *no_display;           /* no line before this place ends a formula */
     struct arena *arena;
     struct markdown_kept_list *list;
     bool failed;
@@ -266,6 +261,13 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
             stop--;
         return keep(keeper, at, stop, MARKDOWN_LINE);
     }
+    if (first && *at == '{' && (at == keeper->source || at[-1] == '\n') &&
+        !keeper->list->no_expression) { /* of MDX; its blank lines end no paragraph */
+        const char *stop = skip_expression(at, keeper->end);
+        if (stop && stop > keeper->stop && is_blank(stop, line_end(stop, keeper->end)))
+            return keep(keeper, at, stop, MARKDOWN_LINE);
+        keeper->list->no_expression = !stop || stop > keeper->stop;
+    }
     bool contents =
         first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
     const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
@@ -339,138 +341,15 @@ static const char *skip_angle(struct keeper *keeper, const char *at) {
     return close ? close + 1 : at + 1;
 }
 
-/* Keeps what an expression matches there; returns `after` if it matches nothing. */
-static const char *keep_match(struct keeper *keeper, const char *at, const char *expression,
-                              enum markdown_kept_kind kind, const char *after) {
-    size_t length = opaque_match(expression, at, (size_t)(keeper->stop - at));
-    return length > 0 ? keep(keeper, at, at + length, kind) : after;
-}
-
-static bool follows(const struct keeper *keeper, const char *at, const char *signs) {
-    return at > keeper->begin &&
-           (ascii_letter(at[-1]) || ascii_digit(at[-1]) || ascii_among(at[-1], signs));
-}
-
-/* Keeps $formula$, $$formula$$ and $`formula`$, if no word touches them from outside. An amount of
- * money has words after it, such as "5 and pay ". */
-static const char *keep_formula(struct keeper *keeper, const char *at) {
-    static const char formula[] = "($$([^$`\\\\]|\\\\(.|\n))+$$![\\l\\d$]|"
-                                  "$!([ \t\r\n$]|\\d(!( \\l\\l)[^$])* \\l\\l)([^$`\\\\ "
-                                  "\t\r\n]|\\\\(.|\n)|[ \t\r\n]+![$ ])+$![\\l\\d$])";
-    const char *stop = keeper->stop, *open = at + 1;
-    if (follows(keeper, at, "$"))
-        return open;
-    if (open < stop && *open == '`') {
-        const char *close = skip_code(keeper, open);
-        return close < stop && *close == '$' && close[-1] == '`' && close - open > 2
-                   ? keep(keeper, at, close + 1, MARKDOWN_NOUN)
-                   : open;
-    }
-    return keep_match(keeper, at, formula, MARKDOWN_NOUN,
-                      open < stop && *open == '$' ? open + 1 : open);
-}
-
-/* Keeps \\( formula \\) and \\[ formula \\], with one backslash or two. Words in \\[ brackets \\]
- * that have only one are text. */
-static const char *keep_backslashes(struct keeper *keeper, const char *at) {
-    const char *stop = keeper->stop, *open = at;
-    while (open < stop && *open == '\\')
-        open++;
-    size_t marks = (size_t)(open - at);
-    const char *escaped = at + (at + 1 < stop && ispunct((unsigned char)at[1]) ? 2 : 1);
-    if (marks > 2 || open == stop || (*open != '(' && *open != '[') ||
-        keeper->no_formula[marks - 1][*open == '['])
-        return escaped;
-    char closing = *open == '(' ? ')' : ']';
-    bool sign = marks == 2, letters = false;
-    for (const char *c = open + 1; c < stop; c++) {
-        const char *mark = c;
-        while (c < stop && *c == '\\')
-            c++;
-        if (c < stop && *c == closing && (size_t)(c - mark) == marks)
-            return mark > open + 1 && (sign || !letters) ? keep(keeper, at, c + 1, MARKDOWN_NOUN)
-                                                         : escaped;
-        sign |= c < stop && ((c > mark && isalpha((unsigned char)*c)) || strchr("^_=+<>{}", *c));
-        letters |= c + 1 < stop && isalpha((unsigned char)*c) && isalpha((unsigned char)c[1]);
-    }
-    keeper->no_formula[marks - 1][*open == '['] = true;
-    return escaped;
-}
-
-/* Keeps :tada:. */
-static const char *keep_shortcode(struct keeper *keeper, const char *at) {
-    return follows(keeper, at, ":/")
-               ? at + 1
-               : keep_match(keeper, at, ":[\\c+-]{1,48}:![\\l\\d:]", MARKDOWN_UNIT, at + 1);
-}
-
-/* Keeps placeholders of site generators, attributes and expressions: {{ name }}, {% if %}, {#name},
- * {:.class}, {.class}. */
-static const char *keep_template(struct keeper *keeper, const char *at) {
-    const char *last =
-        line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
-    const char *mark = last - at < 3          ? NULL
-                       : at[1] == '{'         ? "}}"
-                       : at[1] == '%'         ? "%}"
-                       : at[1] == '/'         ? "*/}" /* a comment of MDX */
-                       : strchr("#:.", at[1]) ? "}"
-                                              : NULL;
-    const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
-    if (end)
-        return keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT);
-
-    /* An expression of MDX is a single word, or has the signs of a program. */
-    end = last - at > 2 && (isalpha((unsigned char)at[1]) || strchr("`'\"(_$", at[1]))
-              ? skip_expression(at, last)
-              : NULL;
-    bool word = end != NULL, signs = false;
-    for (const char *c = at + 1; end && c < end - 1; c++) {
-        word &= !isspace((unsigned char)*c) && *c != ',';
-        signs |= strchr("=()[]?`", *c) != NULL;
-    }
-    return end && (word || signs) ? keep(keeper, at, end, word ? MARKDOWN_NOUN : MARKDOWN_UNIT)
-                                  : at + 1;
-}
-
-/* Keeps the brackets around a [text]{.with} attributes, links of wikis, [[page]] and [[page|text]],
- * with the sign of an embedded page before them; the mark on both sides of what is highlighted,
- * ==text==; a comment, %%text%%; and the name of a block at the end of its line, ^name. */
-static const char *keep_wiki(struct keeper *keeper, const char *at) {
-    const char *last =
-        line_end(at, keeper->stop - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->stop);
-    const char *open = at + (*at == '!'), *name = at + 1;
-    while (*at == '^' && name < last && (isalnum((unsigned char)*name) || *name == '-'))
-        name++;
-    if (name > at + 1 && name == last &&
-        (at == keeper->begin || isspace((unsigned char)at[-1]))) /* ^name-of-the-block */
-        return keep(keeper, at, name, MARKDOWN_UNIT);
-    if (at == keeper->marked_end)
-        return keep(keeper, at, at + 2, MARKDOWN_UNIT);
-    if (at == keeper->spanned_end)
-        return keep(keeper, at, (const char *)memchr(at, '}', (size_t)(last - at)) + 1,
-                    MARKDOWN_UNIT);
-    const char *close_span = *at == '[' ? memchr(at + 1, ']', (size_t)(last - at - 1)) : NULL;
-    if (close_span > at + 1 && last - close_span > 3 && close_span[1] == '{' &&
-        strchr(".#:", close_span[2]) && !memchr(at + 1, '[', (size_t)(close_span - at - 1)) &&
-        memchr(close_span, '}', (size_t)(last - close_span))) {
-        keeper->spanned_end = close_span;
-        return keep(keeper, at, at + 1, MARKDOWN_UNIT);
-    }
-    static const char *const pairs[][2] = {{"[[", "]]"}, {"==", "=="}, {"%%", "%%"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        if (!bytes_begin(open, last, pairs[i][0]) || last - open < 5 || open[2] == *open)
-            continue;
-        const char *close = memmem(open + 2, (size_t)(last - open - 2), pairs[i][1], 2);
-        if (!close || close == open + 2)
-            continue;
-        if (i != 1)
-            return keep(keeper, at, close + 2, MARKDOWN_UNIT);
-        if (isspace((unsigned char)open[2]) || isspace((unsigned char)close[-1]))
-            continue;
-        keeper->marked_end = close;
-        return keep(keeper, at, open + 2, MARKDOWN_UNIT);
-    }
-    return at + 1;
+/* Keeps what the one reader finds there, and braces as in any text, which MDX evaluates. */
+static const char *keep_notation(struct keeper *keeper, const char *at) {
+    unsigned sets = NOTATION_MARKDOWN | (*at == '{' ? NOTATION_PLACEHOLDERS : 0);
+    struct opaque_run run;
+    if (opaque_begins(sets, keeper->begin, (size_t)(keeper->stop - keeper->begin),
+                      (size_t)(at - keeper->begin), &run))
+        return keep(keeper, at, keeper->begin + run.end,
+                    run.kind == OPAQUE_CODE ? MARKDOWN_NOUN : MARKDOWN_UNIT);
+    return at + (*at == '\\' && at + 1 < keeper->stop && ispunct((unsigned char)at[1]) ? 2 : 1);
 }
 
 int markdown_notation_find_kept(const char *source, size_t length,
@@ -497,34 +376,14 @@ int markdown_notation_find_kept(const char *source, size_t length,
             continue;
         }
         switch (*at) {
-        case '\\':
-            at = keep_backslashes(&keeper, at);
-            break;
         case '`':
             at = skip_code(&keeper, at);
             break;
         case '<':
             at = skip_angle(&keeper, at);
             break;
-        case '$':
-            at = keep_formula(&keeper, at);
-            break;
-        case ':':
-            at = keep_shortcode(&keeper, at);
-            break;
-        case '{':
-            at = keep_template(&keeper, at);
-            break;
-        case '!':
-        case '[':
-        case ']':
-        case '=':
-        case '%':
-        case '^':
-            at = keep_wiki(&keeper, at);
-            break;
         default:
-            at++;
+            at = ascii_among(*at, "\\$:{![]=%^") ? keep_notation(&keeper, at) : at + 1;
         }
     }
     return keeper.failed ? -1 : 0;
@@ -532,8 +391,9 @@ int markdown_notation_find_kept(const char *source, size_t length,
 
 void markdown_notation_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes) {
     bool value = kept->kind == MARKDOWN_VALUE && kept->begin > 0 && copy[kept->begin - 1] == '=';
+    bool lines = kept->kind == MARKDOWN_LINE && copy[kept->begin] == '{'; /* they may be blank */
     for (size_t at = kept->begin; at < kept->end;) {
-        if (copy[at] != '\n' && copy[at] != '\r') {
+        if (lines || (copy[at] != '\n' && copy[at] != '\r')) {
             bool ends = at == kept->begin || at + 1 == kept->end, quoted = ends && value;
             copy[at++] = quoted ? '"' : kept->kind == MARKDOWN_VALUE ? 'x' : ',';
             continue;

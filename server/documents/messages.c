@@ -1,13 +1,11 @@
 /* This module hides the parts of a program's message that are not words: branches and arguments in
- * ICU's notation, and directives such as %s, which the flags of a PO file announce. */
+ * ICU's notation. */
 #include "model/base/utf8.h"
 #include "model/text/spans.h"
 #include "server/documents/document.h"
-#include <ctype.h>
 
 enum {
-    MOST_BRACES = 64, /* bytes of a directive in braces */
-    MOST_NAME = 24    /* bytes of an argument's name that a sentence shows */
+    MOST_NAME = 24 /* bytes of an argument's name that a sentence shows */
 };
 
 /* ---- messages in ICU's notation ---- */
@@ -63,14 +61,9 @@ void icu_source_add(struct piece_builder *builder, const struct icu_source *sour
         } else if (part->kind == ICU_NUMBER) {
             piece_add_word(builder, (struct bytes){part->one ? "1" : "5", 1}, raw);
         } else { /* {name} represents itself in the sentence; {0} represents any other argument */
-            size_t begin = 1, end;
-            while (begin < says.length && says.start[begin] == ' ')
-                begin++;
-            for (end = begin; end < says.length &&
-                              (isalnum((unsigned char)says.start[end]) || says.start[end] == '_');)
-                end++;
-            size_t length = end - begin;
-            char *name = length > 0 && length < MOST_NAME && *says.start == '{'
+            size_t begin = opaque_match("\\{ *", says.start, says.length),
+                   length = opaque_match("\\c+", says.start + begin, says.length - begin);
+            char *name = begin > 0 && length > 0 && length < MOST_NAME
                              ? arena_alloc(builder->arena, length + 2, 1)
                              : NULL;
             if (name) {
@@ -126,78 +119,4 @@ bool messages_settle_icu(struct bytes source, struct bytes written, struct arena
     *out = source;
     return icu_source_open(source, arena, &opened, NULL) == 0 &&
            icu_source_settle(&opened, written, arena, out);
-}
-
-/* ---- directives ---- */
-
-unsigned directive_all(struct bytes flag) {
-    static const struct {
-        const char *flags; /* separated by spaces */
-        unsigned notations;
-    } known[] = {
-        {"c-format objc-format php-format perl-format java-printf-format ruby-format awk-format "
-         "tcl-format gcc-internal-format",
-         NOTATION_PERCENT | DIRECTIVE_NUMBERED},
-        {"pascal-format object-pascal-format python-format javascript-format lua-format "
-         "gfc-internal-format elisp-format "
-         "librep-format",
-         NOTATION_PERCENT},
-        {"boost-format", NOTATION_QT | NOTATION_PERCENT},
-        {"ycp-format qt-format qt-plural-format kde-format kde-kuit-format", NOTATION_QT},
-        {"python-brace-format perl-brace-format java-format csharp-format c++-format rust-format",
-         NOTATION_BRACES},
-        {"sh-format", NOTATION_DOLLAR},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (bytes_among(flag, known[i].flags))
-            return known[i].notations;
-    return 0;
-}
-
-bool directive_next(struct directive_scan *scan, struct span *found) {
-    const char *text = scan->text;
-
-    /* Find the next placeholder of another kind. A run that looks like an address may hold
-     * directives, which then count instead. */
-    bool ahead = scan->has_other && scan->other.begin >= scan->at;
-    while (!ahead && scan->other_at < scan->length) {
-        struct opaque_run run;
-        if (scan->other_at < scan->at)
-            scan->other_at = scan->at;
-        ahead = opaque_next(NOTATION_PLACEHOLDERS, text, scan->length, &scan->other_at, &run);
-        if (!ahead)
-            continue;
-        scan->other = (struct span){run.begin, run.end};
-        for (size_t i = run.begin; i < run.end && ahead; i++)
-            ahead = opaque_at(scan->notations, text, scan->length, i) == i;
-    }
-    scan->has_other = ahead;
-
-    size_t end = ahead ? scan->other.begin : scan->length;
-    for (size_t i = scan->at; i < end; i++) {
-        *found = (struct span){i, opaque_at(scan->notations, text, scan->length, i)};
-        if (found->end == i)
-            continue;
-        scan->at = found->end;
-        return true;
-    }
-    if (!ahead)
-        return false;
-    *found = scan->other;
-    scan->at = scan->other.end;
-    return true;
-}
-
-bool directive_takes_next(unsigned notations, struct bytes directive) {
-    const char *start = directive.start;
-    size_t length = directive.length;
-    if (*start == '{')
-        return notations & NOTATION_BRACES && length > 1 &&
-               (start[1] == '}' || start[1] == ':' || start[1] == '!');
-    bool none = length == 2 && strchr("%mn", start[1]),
-         named = length > 1 && strchr("({<", start[1]);
-    bool of_type = length > 4 && memcmp(start + 1, "<PRI", 4) == 0;
-    bool in_order = notations & NOTATION_PERCENT && !(notations & NOTATION_QT);
-    return in_order && *start == '%' && length > 1 && !none && (!named || of_type) &&
-           !memchr(start, '$', length);
 }

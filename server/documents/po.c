@@ -8,6 +8,7 @@
  * gettext's library (libgettextpo) is not used: it ends the process if memory runs out, keeps its
  * data in global variables, and does not report where in the file a message stands. */
 #include "model/base/utf8.h"
+#include "server/documents/plurals.h"
 #include "server/documents/spans.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -38,17 +39,11 @@ struct po_message {
     size_t form_count;
 };
 
-/* The plural forms of a language. */
-struct po_plurals {
-    size_t forms, one; /* their number; the index of the form for one thing */
-    const char *rule;  /* "nplurals=2; plural=(n != 1);" */
-};
-
 /* A message with what its span tells the writer. */
 struct po_entry {
     struct po_message message;
-    struct po_plurals plurals; /* the file's plural forms at this place */
-    unsigned notations;        /* notations of the message's directives, by its flags */
+    struct plural_forms plurals; /* the file's plural forms at this place */
+    unsigned notations;          /* notations of the message's directives, by its flags */
     bool header, fuzzy, wanted;
     bool surplus;            /* it has forms, not empty, beyond those of the language */
     struct bytes id, plural; /* decoded, if it is needed; for the header, id is its text */
@@ -259,51 +254,6 @@ static bool next_flag(struct bytes line, const char **at, struct bytes *flag) {
     return after > begin;
 }
 
-/* ---- plural forms ---- */
-
-/* The rules are those of GNU gettext's manual, "Plural forms", and of its table of languages
- * (plural-table.c). */
-static const struct {
-    const char *languages; /* separated by spaces */
-    struct po_plurals plurals;
-} table[] = {
-    {"ja zh ko vi th id ms lo my km", {1, 0, "nplurals=1; plural=0;"}},
-    {"fr pt-br pt_br oc", {2, 0, "nplurals=2; plural=(n > 1);"}},
-    {"lv", {3, 0, "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2);"}},
-    {"ga", {3, 0, "nplurals=3; plural=n==1 ? 0 : n==2 ? 1 : 2;"}},
-    {"ro", {3, 0, "nplurals=3; plural=n==1 ? 0 : (n==0 || (n%100 > 0 && n%100 < 20)) ? 1 : 2;"}},
-    {"lt",
-     {3, 0,
-      "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : "
-      "2);"}},
-    {"ru uk be sr hr bs",
-     {3, 0,
-      "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || "
-      "n%100>=20) ? 1 : 2);"}},
-    {"cs sk", {3, 0, "nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;"}},
-    {"pl",
-     {3, 0,
-      "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"}},
-    {"sl",
-     {4, 0, "nplurals=4; plural=(n%100==1 ? 0 : n%100==2 ? 1 : n%100==3 || n%100==4 ? 2 : 3);"}},
-    {"ar",
-     {6, 1,
-      "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? "
-      "4 : 5;"}},
-};
-static const struct po_plurals usual = {2, 0, "nplurals=2; plural=(n != 1);"};
-
-/* Finds the forms by the whole code or by its language alone; returns the most common forms if the
- * language is unknown. */
-static const struct po_plurals *plurals_of(const char *language) {
-    size_t lengths[] = {strlen(language), strcspn(language, "-_@")};
-    for (size_t whole = 0; whole < 2; whole++)
-        for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-            if (bytes_among_any_case((struct bytes){language, lengths[whole]}, table[i].languages))
-                return &table[i].plurals;
-    return &usual;
-}
-
 /* ---- the header ---- */
 
 static const char language_field[] = "Language", type_field[] = "Content-Type",
@@ -363,7 +313,7 @@ static bool has_rule(struct bytes header, const char *language) {
     static const char ignored[] = " \t();";
     struct bytes field = find_field(header, language_field),
                  rule = find_field(header, plural_field);
-    const char *own = plurals_of(language)->rule;
+    const char *own = plurals_forms(language)->rule;
     if (count_forms(header) == 0)
         return false;
     if (field.length > 0)
@@ -416,7 +366,7 @@ static int next_message(struct po_file *file) {
     entry->header = is_header(message);
     file->has_header |= entry->header;
     entry->fuzzy = entry->wanted = entry->surplus = false;
-    entry->notations = 0;
+    entry->notations = NOTATION_DIGIT;
     for (const char *next = message->begin; next_comment(message, &next, &line);)
         for (const char *at = NULL; next_flag(line, &at, &flag);) {
             entry->fuzzy |= bytes_are(flag, "fuzzy");
@@ -429,9 +379,9 @@ static int next_message(struct po_file *file) {
         if (!entry->header) /* the header is not text and stays unchanged */
             return 1;
         size_t forms = count_forms(entry->id);
-        entry->plurals = *plurals_of(language);
+        entry->plurals = *plurals_forms(language);
         if (has_rule(entry->id, language) && forms != entry->plurals.forms)
-            entry->plurals = (struct po_plurals){forms, 0, NULL};
+            entry->plurals = (struct plural_forms){forms, 0, NULL};
         return 1;
     }
 
@@ -450,43 +400,6 @@ static int next_message(struct po_file *file) {
     entry->wanted = messages_can_hold(entry->id) && messages_can_hold(entry->plural) &&
                     !names_translators(entry->id);
     return 1;
-}
-
-/* ---- translations with their placeholders ---- */
-
-struct found {
-    struct bytes *all; /* [count] sorted */
-    size_t count, room;
-    size_t next;     /* the number of those that take the next argument */
-    bool numberable; /* these can get numbers: no width is an argument, and no other has a number */
-};
-
-static int compare_bytes(const void *a, const void *b) {
-    const struct bytes *x = a, *y = b;
-    int order = memcmp(x->start, y->start, x->length < y->length ? x->length : y->length);
-    return order != 0 ? order : x->length < y->length ? -1 : x->length > y->length;
-}
-
-/* Finds all placeholders of a text. Returns -1 if memory runs out. */
-static int find_all(struct bytes text, unsigned notations, struct arena *arena, struct found *out) {
-    struct directive_scan scan = {
-        .text = text.start, .length = text.length, .notations = notations};
-    *out = (struct found){.numberable = notations & DIRECTIVE_NUMBERED};
-    for (struct span span; directive_next(&scan, &span);) {
-        struct bytes one = {text.start + span.begin, span.end - span.begin};
-        struct bytes *all = arena_grow(arena, out->all, out->count, &out->room, 1, sizeof *all);
-        if (!all)
-            return -1;
-        out->all = all;
-        all[out->count++] = one;
-        bool next = directive_takes_next(notations, one);
-        out->next += next;
-        out->numberable &= next ? *one.start == '%' && !memchr(one.start, '*', one.length)
-                                : !memchr(one.start, '$', one.length);
-    }
-    if (out->count > 0)
-        qsort(out->all, out->count, sizeof *out->all, compare_bytes);
-    return 0;
 }
 
 /* ---- writing strings ---- */
@@ -544,7 +457,7 @@ static void put_fields(struct span_writer *writer, struct bytes former) {
         {"MIME-Version", "1.0", false},
         {type_field, "text/plain; charset=UTF-8", !bytes_are_any_case(charset, "UTF-8")},
         {"Content-Transfer-Encoding", "8bit", false},
-        {plural_field, plurals_of(language)->rule, !has_rule(former, language)},
+        {plural_field, plurals_forms(language)->rule, !has_rule(former, language)},
     };
     const size_t count = sizeof fields / sizeof *fields;
     struct bytes_buffer header = {.arena = writer->out.arena};
@@ -605,101 +518,18 @@ static void put_comments(struct span_writer *writer, const struct po_entry *entr
     span_skip(writer, message->keyword);
 }
 
-/* The translation of a form of a message. */
-struct form {
-    struct bytes text;
-    bool translated;
-    bool sound; /* it has all placeholders and marks of the source, and programs fill them alike */
-};
-
-/* Returns the bytes of a piece as they were written. */
-static struct bytes piece_bytes(const struct markup *markup, size_t piece) {
-    const struct piece *own = &markup->pieces[piece];
-    bool elsewise = own->source && own->shown_length == 0;
-    return elsewise ? (struct bytes){own->source, own->source_length}
-                    : (struct bytes){own->raw, own->length};
-}
-
-/* Counts the directives of these bytes that take the next argument. If `out` is wanted, puts the
- * bytes with a number in each of them, counted from `first`. */
-static size_t number_directives(struct bytes bytes, unsigned notations, size_t first,
-                                struct bytes_buffer *out) {
-    const char *done = bytes.start, *end = done + bytes.length;
-    size_t count = 0, length;
-    for (const char *at = done; at<end; at += length> 0 ? length : 1) {
-        char number[NUMBER_BYTES];
-        length = opaque_at(notations, at, (size_t)(end - at), 0);
-        if (length == 0 || !directive_takes_next(notations, (struct bytes){at, length}))
-            continue;
-        count++;
-        if (!out)
-            continue;
-        snprintf(number, sizeof number, "%zu$", first + count);
-        bytes_put(out, done, (size_t)(at + 1 - done));
-        bytes_put_string(out, number);
-        done = at + 1;
-    }
-    if (out)
-        bytes_put(out, done, (size_t)(end - done));
-    return count;
-}
-
-/* Makes a form from a text of the span. */
-static void make_form(struct span_writer *writer, const struct po_entry *entry, struct bytes source,
-                      const struct span_text *from, const struct span_written *written,
-                      struct form *out) {
-    struct arena *arena = writer->out.arena;
-    unsigned notations = entry->notations;
-    *out = (struct form){written->text, written->translated, written->sound};
-    if (from->plain)
-        return;
-
-    /* Number the directives that take the next argument by their order in the source. */
-    size_t *before = arena_alloc(arena, from->end - from->first + 1, sizeof *before), marks = 0,
-           count = 0, done = 0;
-    struct bytes_buffer numbered = {.arena = arena};
-    bool ordered = true;
-    struct found there, here;
-    if (!before || find_all(source, notations, arena, &there) != 0 ||
-        find_all(out->text, notations, arena, &here) != 0) {
-        writer->out.failed = true;
-        return;
-    }
-    for (size_t i = from->first; i < from->end; i++) {
-        before[i - from->first] = count;
-        count += number_directives(piece_bytes(writer->markup, i), notations, 0, NULL);
-    }
-    for (size_t i = 0; i < written->trace.count; i++) {
-        const struct markup_traced *traced = &written->trace.all[i];
-        struct bytes bytes = piece_bytes(writer->markup, traced->piece);
-        size_t first = before[traced->piece - from->first];
-        bytes_put(&numbered, written->text.start + done, traced->at - done);
-        done = traced->at + bytes.length;
-        size_t own = number_directives(bytes, notations, first, &numbered);
-        ordered &= own == 0 || first == marks;
-        marks += own;
-    }
-    bytes_put(&numbered, written->text.start + done, written->text.length - done);
-    bool same = there.count == here.count, complete = marks == there.next;
-    for (size_t i = 0; same && i < here.count; i++)
-        same = bytes_same(there.all[i], here.all[i]);
-    out->sound &=
-        same && complete && (ordered || there.numberable) && marks_same(source, out->text, true);
-    if (!ordered && complete && there.numberable)
-        out->text = (struct bytes){numbered.bytes, numbered.length};
-    writer->out.failed |= numbered.failed;
-}
-
 /* Puts a message that needs a translation, if it has one; finished forms stay. */
 static void put_wanted(struct span_writer *writer, const struct po_entry *entry,
                        const struct document_span *span, const struct span_written *texts) {
     const struct po_message *message = &entry->message;
-    const struct po_plurals *plurals = &entry->plurals;
-    struct form one, many = {.sound = true};
+    const struct plural_forms *plurals = &entry->plurals;
+    struct span_written one = texts[0], many = {.sound = true};
     bool plural = message->plural.begin;
-    make_form(writer, entry, entry->id, &span->texts[0], &texts[0], &one);
-    if (plural)
-        make_form(writer, entry, entry->plural, &span->texts[1], &texts[1], &many);
+    directives_settle(writer, entry->id, entry->notations, &span->texts[0], &one);
+    if (plural) {
+        many = texts[1];
+        directives_settle(writer, entry->plural, entry->notations, &span->texts[1], &many);
+    }
     if (!one.translated && !many.translated)
         return;
     put_comments(writer, entry,
@@ -772,44 +602,6 @@ static size_t find_lead(const char *text, size_t length) {
     return lines_label(text, length);
 }
 
-static size_t skip_directive(const struct marking *marking, const char *at, const char *end) {
-    return opaque_at(*(const unsigned *)marking->owner, at, (size_t)(end - at), 0);
-}
-
-static void add_words(const struct marking *marking, struct piece_builder *builder,
-                      struct bytes text) {
-    struct directive_scan scan = {
-        .text = text.start, .length = text.length, .notations = *(const unsigned *)marking->owner};
-    size_t at = 0;
-    for (struct span found; directive_next(&scan, &found);) {
-        struct bytes before = {text.start + at, found.begin - at},
-                     word = {text.start + found.begin, found.end - found.begin};
-        if (bytes_are(word, "{{") ||
-            bytes_are(word, "}}")) /* they stay next to words, like punctuation */
-            continue;
-        if (before.length > 0)
-            piece_add_text(builder, before, before);
-        piece_add_code(builder, nothing, word, nothing);
-        at = found.end;
-    }
-    struct bytes rest = bytes_between(text.start + at, text.start + text.length);
-    if (rest.length > 0)
-        piece_add_text(builder, rest, rest);
-}
-
-static void add_text(struct document_spans *spans, struct piece_builder *builder, struct bytes text,
-                     unsigned notations) {
-    const struct marking marking = {
-        .owner = &notations, .add_text = add_words, .skip = skip_directive, .accelerators = true};
-    size_t first = builder->markup.piece_count;
-    if (icu_message_is(text.start, text.length)) {
-        spans_add_message(spans, builder, text, &(struct error){0});
-        return;
-    }
-    lines_add(builder, text, find_lead, &marking);
-    spans_end_text(spans, builder, first);
-}
-
 /* Copies a message that a translated file changes, with its forms. Returns NULL if memory runs out.
  */
 static struct po_entry *keep_entry(const struct po_entry *entry, struct arena *arena) {
@@ -838,7 +630,7 @@ int po_read(const struct document *document, struct arena *arena, struct markup 
                              .at = source,
                              .line = 1,
                              .err = err,
-                             .entry.plurals = *plurals_of(document->language),
+                             .entry.plurals = *plurals_forms(document->language),
                              .room = room,
                              .line_end = feed && feed > source && feed[-1] == '\r' ? "\r\n" : "\n"};
     spans->about = file;
@@ -852,9 +644,9 @@ int po_read(const struct document *document, struct arena *arena, struct markup 
         struct po_entry *kept = keep_entry(entry, arena);
         spans_add(spans, &builder, entry->message.begin, entry->message.end, kept);
         if (kept && entry->wanted)
-            add_text(spans, &builder, entry->id, entry->notations);
+            directives_add(spans, &builder, entry->id, entry->notations, find_lead);
         if (kept && entry->wanted && entry->message.plural.begin)
-            add_text(spans, &builder, entry->plural, entry->notations);
+            directives_add(spans, &builder, entry->plural, entry->notations, find_lead);
     }
     if (found < 0)
         return -1;

@@ -14,7 +14,8 @@ static const char masked = '1'; /* replaces a placeholder, which is like a numbe
 /* ---- bytes ---- */
 
 static bool begins(struct bytes text, const char *what) {
-    return bytes_begin(text.start, text.start + text.length, what);
+    size_t length = strlen(what);
+    return text.length >= length && memcmp(text.start, what, length) == 0;
 }
 static bool ends(struct bytes text, const char *what) {
     size_t length = strlen(what);
@@ -24,17 +25,9 @@ static bool ends_in(struct bytes text, const char *set) {
     return text.length > 0 && ascii_among(text.start[text.length - 1], set);
 }
 
-static struct bytes trimmed(struct bytes text) {
-    while (text.length > 0 && byte_is_space(*text.start))
-        text = bytes_between(text.start + 1, text.start + text.length);
-    while (text.length > 0 && byte_is_space(text.start[text.length - 1]))
-        text.length--;
-    return text;
-}
-
 /* Takes the next word of *rest. Returns false if there is none. */
 static bool next_word(struct bytes *rest, struct bytes *word) {
-    *rest = trimmed(*rest);
+    *rest = bytes_trimmed(*rest);
     size_t length = 0;
     while (length < rest->length && !byte_is_space(rest->start[length]))
         length++;
@@ -130,8 +123,8 @@ static bool is_place(const struct prose_place *place, const char *names) {
 /* ---- the whole rule ---- */
 
 enum prose prose_judge(struct bytes text, const struct prose_place *place, char *scratch) {
-    text = trimmed(text);
-    struct bytes plain = trimmed(mask(text, scratch));
+    text = bytes_trimmed(text);
+    struct bytes plain = bytes_trimmed(mask(text, scratch));
     if (!has_letter(plain))
         return PROSE_PROGRAM;
     if (begins(place->name, "@") ||

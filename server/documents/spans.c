@@ -17,6 +17,27 @@ void spans_add(struct document_spans *spans, struct piece_builder *builder, cons
     all[spans->count++] = (struct document_span){.begin = begin, .end = end, .about = about};
 }
 
+struct plural_branch *spans_begin_plural(struct document_spans *spans,
+                                         struct piece_builder *builder, const char *begin) {
+    struct plural_branch *branch = arena_zalloc(builder->arena, 1, sizeof *branch);
+    if (branch)
+        branch->begin = begin;
+    else
+        builder->failed = ERROR_MEMORY;
+    spans_add(spans, builder, begin, begin, NULL);
+    if (!builder->failed)
+        spans->all[spans->count - 1].plural = branch;
+    return branch;
+}
+
+void spans_end_plural(struct document_spans *spans, struct piece_builder *builder,
+                      struct plural_branch *branch, const char *end) {
+    branch->end = end;
+    spans_add(spans, builder, end, end, NULL);
+    if (!builder->failed)
+        spans->all[spans->count - 1].plural = branch;
+}
+
 void spans_end_text(struct document_spans *spans, struct piece_builder *builder, size_t first) {
     size_t end = builder->markup.piece_count;
     piece_add_break(builder, nothing); /* no sentence runs from one text to the next */
@@ -92,12 +113,41 @@ static void write_text(struct markup_writing *writing, struct span_writer *write
         out->text = text->message->original;
         out->sound &= icu_source_settle(text->message, written, arena, &out->text);
         out->unchanged = out->text.start == text->message->original.start;
+        if (out->sound && !out->unchanged)
+            icu_message_complete(out->text, writer->document->language, arena, &out->text);
     }
     if (text->plain && escape && !buffer.failed) {
         escape(&escaped, out->text.start, out->text.length);
         out->text = (struct bytes){escaped.bytes, escaped.length};
     }
     writer->out.failed |= buffer.failed || escaped.failed || arena_failed(arena);
+}
+
+/* Goes to the place where a branch of a plural begins or ends; then the branches that the language
+ * of the translation needs are put before it. */
+static void pass_branch(struct span_writer *writer, const struct document_span *span) {
+    const struct plural_branch *branch = span->plural;
+    struct bytes_buffer *out = &writer->out, more = {.arena = out->arena};
+    span_keep(writer, span->begin);
+    if (span->begin == branch->begin) {
+        writer->branch_at = writer->branches++ > 0 ? SIZE_MAX : out->length;
+        return;
+    }
+    bool own = writer->branches-- == 1 && writer->branch_at != SIZE_MAX;
+    if (!own || !branch->name.start || out->failed)
+        return;
+    struct bytes written = {out->bytes + writer->branch_at, out->length - writer->branch_at};
+    bool changed = !bytes_same(written, bytes_between(branch->begin, branch->end)),
+         room = writer->added < PLURALS_MOST_BYTES / PLURAL_CATEGORIES &&
+                written.length < PLURALS_MOST_BYTES / PLURAL_CATEGORIES;
+    if (!changed || !room)
+        return;
+    plurals_put(&more, branch, writer->document->language, written);
+    writer->added += more.length;
+    bytes_put(&more, written.start, written.length);
+    out->length = writer->branch_at;
+    bytes_put(out, more.bytes, more.length);
+    out->failed |= more.failed;
 }
 
 char *spans_write(const struct document *document, const struct markup *markup,
@@ -121,6 +171,10 @@ char *spans_write(const struct document *document, const struct markup *markup,
     for (size_t i = 0; i < spans->count && changed && !writer.out.failed; i++) {
         const struct document_span *span = &spans->all[i];
         struct span_written texts[SPAN_TEXTS];
+        if (span->plural) {
+            pass_branch(&writer, span);
+            continue;
+        }
         for (size_t k = 0; k < span->count; k++)
             write_text(&writing, &writer, &span->texts[k], &texts[k]);
         if (!writer.out.failed)

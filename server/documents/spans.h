@@ -6,6 +6,7 @@
 #define ALIGND_DOCUMENT_SPANS_H
 
 #include "server/documents/document.h"
+#include "server/documents/plurals.h"
 
 enum { SPAN_TEXTS = 2 };
 
@@ -22,7 +23,8 @@ struct document_span {
     const char *begin, *end; /* bytes of the file; equal: a place where something is inserted */
     struct span_text texts[SPAN_TEXTS]; /* [count] */
     size_t count;
-    const void *about; /* what the format knows about it */
+    const void *about;                  /* what the format knows about it */
+    const struct plural_branch *plural; /* it is only where this branch begins or ends */
 };
 
 /* A text as it was written for the translation. */
@@ -41,6 +43,9 @@ struct span_writer {
     const void *about; /* what the format knows about the file */
     const char *done;  /* the file up to here is in the output, or replaced */
     struct bytes_buffer out;
+    size_t branch_at, branches; /* where the open branch of a plural begins in `out`; how many are
+                                   open */
+    size_t added;               /* bytes of added branches */
 };
 /* Puts a span with its texts [span->count]. What it neither puts nor skips is kept. Spans without a
  * translation come, too, if any text of the file has one. */
@@ -57,6 +62,14 @@ struct document_spans {
 /* Adds a span without texts. If memory runs out, the builder has failed. */
 void spans_add(struct document_spans *spans, struct piece_builder *builder, const char *begin,
                const char *end, const void *about);
+/* Adds the place where a branch of a plural begins, at branch->begin; and the one where it ends, at
+ * `end`, after the spans of its texts. The rest of the branch may be set later; it is in the arena.
+ * Returns NULL if memory runs out. Categories that the language of the translation has beyond those
+ * of the file are written before the branch (plurals_put), if its translation differs. */
+struct plural_branch *spans_begin_plural(struct document_spans *spans,
+                                         struct piece_builder *builder, const char *begin);
+void spans_end_plural(struct document_spans *spans, struct piece_builder *builder,
+                      struct plural_branch *branch, const char *end);
 /* Makes the pieces that were added to the builder from `first` on a text of the last span. */
 void spans_end_text(struct document_spans *spans, struct piece_builder *builder, size_t first);
 /* Adds a message in ICU's notation as a text of the last span. It outlives the builder's markup.
@@ -64,6 +77,30 @@ void spans_end_text(struct document_spans *spans, struct piece_builder *builder,
  * as unsound. */
 bool spans_add_message(struct document_spans *spans, struct piece_builder *builder,
                        struct bytes text, struct error *err);
+/* ---- texts with directives for programs (directives.c) ---- */
+
+/* The directives in a text of a file, and how text is written there. */
+struct directive_notation {
+    unsigned notations;    /* directive_all */
+    markup_escape *escape; /* writes decoded text; NULL: pieces are written as they are */
+};
+/* Adds a part of a text: its lines, or, if lead is NULL, all of it as one sentence or a part of
+ * one. */
+void directives_add_lines(struct piece_builder *builder, struct bytes text,
+                          const struct directive_notation *notation, text_lead *lead);
+/* Adds the lines of a text as a text of the last span, or a message in ICU's notation. Directives
+ * of these notations (directive_all) and other placeholders are words that stay. The text outlives
+ * the builder's markup. */
+void directives_add(struct document_spans *spans, struct piece_builder *builder, struct bytes text,
+                    unsigned notations, text_lead *lead);
+/* Compares a text that is written for its translation with its source: it is not sound if it lacks
+ * placeholders or marks, or has others. Directives that take the next argument get numbers if their
+ * order has changed. */
+void directives_settle(struct span_writer *writer, struct bytes source, unsigned notations,
+                       const struct span_text *from, struct span_written *text);
+
+/* ---- writing ---- */
+
 /* Like piece_build for a document that is written from these spans, which outlive the markup. */
 int spans_build(const struct document_spans *spans, struct piece_builder *builder,
                 markup_escape *escape, struct markup *out, struct error *err);

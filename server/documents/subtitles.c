@@ -3,7 +3,9 @@
  * one segment with a part in each. Translated cues keep their number of lines if these are short
  * enough; their lines are as even as possible. */
 #include "model/base/utf8.h"
+#include "server/documents/cues.h"
 #include "server/documents/document.h"
+#include "server/markup/html.h"
 #include <ctype.h>
 #include <strings.h>
 
@@ -15,12 +17,6 @@ enum {
     MOST_OPEN =
         64, /* tags that are open at once: each end tag looks for its start tag among them */
     NAME_BYTES = 16, /* bytes of a tag's name */
-    NAME_SHOWN = 32, /* bytes of a speaker's name */
-    MOST_PARTS = 8,  /* cues of a sentence */
-    MANY_WORDS = 5,  /* a cue with this many words and without a mark at its end is not a title, if
-                        the next one ends a sentence */
-    SOME_WORDS = 3   /* a cue with this many words continues if its last word cannot end a sentence;
-                        "Come on" does not */
 };
 
 /* ---- cues ---- */
@@ -58,7 +54,7 @@ static const char *skip_blank(const char *at, const char *end) {
 }
 
 /* Reads [hours:]minutes:seconds and, after a comma or dot, milliseconds, and moves *at past it.
- * WebVTT may leave out the hours. */
+ * SubRip's may be missing, as players accept it. */
 static bool read_time(const char **at, const char *end, bool vtt) {
     size_t colons = 0, digits = 0;
     const char *c = *at;
@@ -67,8 +63,12 @@ static bool read_time(const char **at, const char *end, bool vtt) {
             return false;
         digits = *c == ':' ? 0 : digits + 1;
     }
-    if (colons < (vtt ? 1 : 2) || digits != 2 || c == end || (*c != '.' && *c != ','))
+    bool has_fraction = c < end && (*c == '.' || *c == ',');
+    if (colons < 1 || digits != 2 || (vtt && !has_fraction))
         return false;
+    *at = c;
+    if (!has_fraction)
+        return true;
     const char *fraction = ++c;
     while (c < end && isdigit((unsigned char)*c))
         c++;
@@ -102,6 +102,13 @@ static bool is_like_timing(const struct line *line) {
         at = skip_blank(arrow + 3, line->end);
     }
     return arrow != NULL;
+}
+
+/* True if the line could be meant as a timing line. In SubRip, text may have an arrow, but does not
+ * move to the start of a line with a digit there. */
+static bool is_meant_as_timing(const struct line *line, bool vtt) {
+    const char *at = skip_blank(line->begin, line->end);
+    return find_arrow(at, line->end) && (vtt || isdigit((unsigned char)*at));
 }
 
 static void skip_block(struct cue_reader *reader) {
@@ -138,18 +145,24 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
         }
     }
 
-    /* The first line of a cue is its number, its name, or the timing line. */
-    struct line named = *line;
-    if (!find_arrow(line->begin, line->end) && (!lines_next(line, reader->end) || is_blank(line))) {
-        *line = named;
+    /* The first line of a cue is its number, its name, or the timing line. In SubRip a block of
+     * lines without any is more text of the cue before it, as players show it. */
+    struct line named = *line, before = *line;
+    bool vtt = reader->vtt;
+    bool times = is_timing(line, vtt) || (!is_meant_as_timing(line, vtt) &&
+                                          lines_next(line, reader->end) && is_timing(line, vtt));
+    if (!times && !vtt && reader->number > 0 && !is_meant_as_timing(line, vtt)) {
+        *line = (struct line){named.begin, named.begin, named.begin, named.number - 1};
+    } else if (!times) {
+        *line = is_blank(line) ? named : *line;
         return refuse(reader, err);
+    } else {
+        reader->number++;
     }
-    if (!is_timing(line, reader->vtt))
-        return refuse(reader, err);
-    reader->number++;
 
     /* The text ends at a blank line, or before the timing line of the next cue and its number. */
-    struct line before = *line, before_last = before;
+    before = *line;
+    struct line before_last = before;
     struct bytes without_last = {before.next, 0};
     *cue = (struct cue){.text = without_last};
     for (; lines_next(line, reader->end) && !is_blank(line); before = *line) {
@@ -172,20 +185,6 @@ static int next_cue(struct cue_reader *reader, struct cue *cue, struct error *er
         cue->lines++;
     }
     return 1;
-}
-
-/* Takes the line of a cue's text that begins at *at, and moves *at to the next. */
-static struct bytes cue_line(struct bytes text, const char **at) {
-    struct line line = {.next = *at};
-    lines_next(&line, text.start + text.length);
-    *at = line.next;
-    return bytes_between(line.begin, line.end);
-}
-
-/* Returns the first character; 0: there is none. */
-static int32_t first_of(struct bytes text) {
-    size_t at = 0;
-    return text.length > 0 ? character_next(text.start, text.length, &at) : 0;
 }
 
 /* ---- tags in a cue: <i>, {\an8}, <v Roger> ---- */
@@ -214,20 +213,22 @@ static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
     return bytes_among_any_case(bytes_of(name), "b i u s font");
 }
 
+/* Returns the place after the tag, or the braces of SubRip, that begins there, or NULL. */
+static const char *mark_end(const char *at, const char *end, bool vtt) {
+    const char *mark = vtt ? "<[^<>]*>" : "(<[^<>]*>|\\{\\\\[^{}]*})";
+    size_t length = opaque_match(mark, at, (size_t)(end - at));
+    return length > 0 ? at + length : NULL;
+}
+
 /* True if a mark begins there. The arrow between times never ends one. */
 static bool read_mark(const char *at, const char *end, bool vtt, struct cue_mark *mark) {
-    bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
-    const char *close = at + 1;
-    if (!tag && !braces)
+    const char *after = mark_end(at, end, vtt);
+    if (!after)
         return false;
-    while (close < end && *close != *at && *close != (tag ? '>' : '}'))
-        close++;
-    if (close >= end || *close == *at)
-        return false;
-    *mark = (struct cue_mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
-    if (braces)
-        return !find_arrow(at, close);
-    if (close - at > 2 && close[-1] == '-' && close[-2] == '-')
+    *mark = (struct cue_mark){.raw = bytes_between(at, after), .kind = MARK_OTHER};
+    if (*at == '{')
+        return !find_arrow(at, after);
+    if (after - at > 3 && after[-2] == '-' && after[-3] == '-')
         return false;
     bool known = read_name(at + 1, end, mark->name);
     if (!vtt || isalpha((unsigned char)*mark->name)) /* others are times, or end an open tag */
@@ -306,55 +307,11 @@ static void srt_escape(struct bytes_buffer *out, const char *text, size_t length
 struct subtitles {
     struct piece_builder builder;
     struct cue_reader cues;
-    const char *at;     /* the document up to here is in pieces */
-    size_t parts;       /* cues of the sentence so far */
-    struct bytes last;  /* the text of the last one */
+    const char *at; /* the document up to here is in pieces */
+    struct cue_sentence sentence;
     struct marks marks; /* marks of the current cue */
     struct error *err;
 };
-
-/* Returns the text without tags at its end: `going on</i>`. */
-static struct bytes without_last_mark(struct bytes text) {
-    while (text.length > 0 && text.start[text.length - 1] == '>') {
-        const char *open = memrchr(text.start, '<', text.length);
-        if (!open)
-            return text;
-        text = bytes_between(text.start, open);
-    }
-    return text;
-}
-
-/* Returns the bytes of a name in capitals with its colon, and the space after it, at the beginning
- * of a line: who speaks. */
-static size_t speaker_name(struct bytes text) {
-    size_t capitals = 0, at = 0, next = 0;
-    for (; at < text.length && at < NAME_SHOWN; at = next) {
-        int32_t c = character_next(text.start, text.length, &next);
-        if (c == ':')
-            break;
-        if (character_lower(c) != c)
-            capitals++;
-        else if (character_upper(c) != c ||
-                 !(character_is_letter(c) || character_is_among(c, L" .-'#&")))
-            return 0;
-    }
-    size_t after = next;
-    while (at < text.length && text.start[at] == ':' && after < text.length &&
-           text.start[after] == ' ')
-        after++;
-    return capitals >= 2 && after > next && after < text.length ? after : 0;
-}
-
-/* Returns the bytes before the words of its first line: a dash, ">>", a note, the name of the
- * speaker. */
-static size_t lead_of(struct bytes text) {
-    const char *at = text.start;
-    struct bytes line = cue_line(text, &at);
-    if (line.length == 0)
-        return 0;
-    size_t label = lines_label(line.start, line.length);
-    return label + speaker_name(bytes_between(line.start + label, line.start + line.length));
-}
 
 /* True if all of the line is in brackets: a sound, not speech. */
 static bool is_sound(struct bytes line) {
@@ -375,20 +332,20 @@ static struct bytes without_first_mark(struct bytes text) {
 /* True if a line of a cue begins a text of its own: another speaker, a sound, or words in tags of
  * their own after a sentence. */
 static bool begins_text(struct bytes before, struct bytes line) {
-    struct bytes said = without_last_mark(before), inner = without_first_mark(line);
+    struct bytes said = cues_without_last_mark(before), inner = without_first_mark(line);
     bool tagged = said.length < before.length && inner.length < line.length && line.start[1] != '/';
     bool voice = bytes_begin(line.start, line.start + line.length, "<v ") ||
                  bytes_begin(line.start, line.start + line.length, "<v.");
-    return voice || lead_of(inner) > 0 || is_sound(line) || is_sound(before) ||
+    return voice || cues_lead(inner) > 0 || is_sound(line) || is_sound(before) ||
            (tagged && lines_end_sentence(said.start, said.length));
 }
 
 /* Takes the lines of a cue's text that form one text from *at on. */
 static struct bytes cue_speech(struct bytes text, const char **at) {
     const char *stop = text.start + text.length;
-    struct bytes speech = cue_line(text, at), last = speech;
+    struct bytes speech = cues_line(text, at), last = speech;
     for (const char *next = *at; next < stop; *at = next) {
-        struct bytes line = cue_line(text, &next);
+        struct bytes line = cues_line(text, &next);
         if (line.length > 0 && begins_text(last, line))
             break;
         last = line;
@@ -397,71 +354,12 @@ static struct bytes cue_speech(struct bytes text, const char **at) {
     return speech;
 }
 
-static size_t count_words(struct bytes text) {
-    size_t words = 0;
-    for (size_t i = 0; i < text.length; i++)
-        words +=
-            !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
-    return words;
-}
-
-/* True for a small letter of an alphabet that has capitals. */
-static bool begins_small(struct bytes text) {
-    int32_t first = first_of(text);
-    return first > 0 && character_lower(first) == first && character_upper(first) != first;
-}
-
-/* True if the text continues the sentence of the text before it. Titles and repeated words do not,
- * though no mark ends them. */
-static bool continues(const struct subtitles *subtitles, struct bytes text) {
-    static const wchar_t alone[] = L"-\u2013\u2014\u266a\u266b[(";
-    static const char
-        asking[] = /* words that do not end a sentence: articles, prepositions, conjunctions */
-        "a an the of to in on at by for from with and or but my your our their is are was were if "
-        "when because than into "
-        "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par "
-        "avec que qui est sont mon ma "
-        "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit "
-        "f\u00fcr bei nach dass wenn "
-        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di "
-        "da per che";
-    struct bytes before = without_last_mark(subtitles->last), now = text;
-    while (now.length > 0 &&
-           strchr("<{\"'", *now.start)) { /* tags, quotation marks and the like at the begin */
-        const char *close = *now.start == '<'   ? memchr(now.start, '>', now.length)
-                            : *now.start == '{' ? memchr(now.start, '}', now.length)
-                                                : now.start;
-        if (!close)
-            break;
-        now = bytes_between(close + 1, now.start + now.length);
-    }
-    size_t words = count_words(before);
-    if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS ||
-        lines_end_sentence(before.start, before.length) || now.length == 0 ||
-        character_is_among(first_of(now), alone))
-        return false;
-    if (before.start[before.length - 1] == ',')
-        return true;
-    bool same = bytes_same_any_case(subtitles->last, text);
-    if (same || (subtitles->parts == 1 && words == 1 && count_words(now) == 1))
-        return false;
-    if (begins_small(now))
-        return true;
-    const char *last = before.start + before.length;
-    while (last > before.start && !strchr(" \t\r\n", last[-1]))
-        last--;
-    struct bytes word = bytes_between(last, before.start + before.length),
-                 end = without_last_mark(text);
-    return (words >= SOME_WORDS && bytes_among(word, asking)) ||
-           (words >= MANY_WORDS && begins_small(word) && lines_end_sentence(end.start, end.length));
-}
-
 /* Ends the sentence, and adds the bytes before `to`, where the next text begins or the document
  * ends. */
 static void end_sentence(struct subtitles *subtitles, const char *to) {
-    if (subtitles->parts > 0)
+    if (subtitles->sentence.parts > 0)
         piece_add_close(&subtitles->builder, (struct bytes){"", 0});
-    subtitles->parts = 0;
+    subtitles->sentence.parts = 0;
     piece_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
     subtitles->at = to;
 }
@@ -470,14 +368,18 @@ static int add_part(struct subtitles *subtitles, struct bytes text) {
     struct piece_builder *builder = &subtitles->builder;
     struct marks *marks = &subtitles->marks;
     struct error inner = {0};
-    size_t lead = lead_of(text);
+    size_t lead = cues_lead(text);
     text = bytes_between(text.start + lead, text.start + text.length);
-    if (lead == 0 && continues(subtitles, text))
+    if (text.length == 0) { /* a speaker's name whose speech is in the next cue */
+        end_sentence(subtitles, text.start);
+        return 0;
+    }
+    if (lead == 0 && cues_continue(&subtitles->sentence, text))
         piece_add_close(builder, bytes_between(subtitles->at, text.start));
     else
         end_sentence(subtitles, text.start);
-    subtitles->parts++;
-    subtitles->last = text;
+    subtitles->sentence.parts++;
+    subtitles->sentence.last = text;
     subtitles->at = text.start + text.length;
     piece_add_part(builder);
     if (find_marks(text, subtitles->cues.vtt, marks, builder->arena, &inner) != 0)
@@ -553,21 +455,6 @@ struct wrapper {
     bool vtt;
 };
 
-/* Returns the place after the tag or reference that begins there, or NULL. */
-static const char *mark_end(const char *at, const char *end, bool vtt) {
-    bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
-    char close = tag ? '>' : braces ? '}' : ';';
-    if (!tag && !braces && *at != '&')
-        return NULL;
-    for (const char *c = at + 1; c < end && *c != *at && *c != '\n'; c++) {
-        if (*c == close)
-            return c + 1;
-        if (close == ';' && *c == ' ')
-            break;
-    }
-    return NULL;
-}
-
 /* True for the white space of blank lines, so that each line has something else. */
 static bool is_blank_at(const char *at, const char *end) {
     return at < end && strchr(" \t\r\n\v\f", *at);
@@ -605,11 +492,11 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
         while (at < end &&
                !is_blank_at(at, end)) { /* white space in a tag does not separate words */
             const char *after = mark_end(at, end, wrapper->vtt);
-            size_t next = 0;
-            width += !after || *at == '&';
-            if (!after)
+            size_t next = after ? (size_t)(after - at) : html_reference(at, end, &(int32_t){0});
+            width += !after;
+            if (next == 0)
                 character_next(at, (size_t)(end - at), &next);
-            at = after ? after : at + next;
+            at += next;
         }
         struct bytes word = bytes_between(begin, at);
         if (word.length == 0)
@@ -648,8 +535,7 @@ static void wrap(struct wrapper *wrapper, struct bytes text, size_t lines, const
 static bool says_something(const struct cue *cue, bool vtt) {
     const char *at = cue->text.start, *end = at + cue->text.length;
     while (at < end) {
-        bool text = *at == '&' ||
-                    (*at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/');
+        bool text = *at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/';
         const char *after = text ? NULL : mark_end(at, end, vtt);
         if (!after && !is_blank_at(at, end))
             return true;
@@ -727,7 +613,7 @@ char *subtitles_finish(const struct document *document, const char *written, siz
         } else {
             for (const char *next = text.start, *stop = next + text.length;
                  next < stop;) { /* each line is a text, which stays apart */
-                struct bytes line = cue_line(text, &next);
+                struct bytes line = cues_line(text, &next);
                 bool alone = line.start == text.start && next == stop;
                 bytes_put_string(out, line.start > text.start ? line_end : "");
                 wrap(&wrapper, line, alone ? before.lines : 1, line_end);

@@ -1,8 +1,10 @@
-/* This file translates XLIFF 1.2 and 2. Sources whose target is missing, or still untranslated
+/* This file translates XLIFF 1.2 and 2, and TMX 1.4, whose units get a variant in the target
+ * language if they lack one. In XLIFF, sources whose target is missing, or still untranslated
  * according to its state, get a target with its state and language; everything else stays byte for
  * byte. Elements around words in a source (g, pc, mrk) and pairs of codes around words (bpt and
  * ept, bx and ex, sc and ec) surround the translation of these words; other elements are units. */
 #include "model/base/utf8.h"
+#include "model/text/spans.h"
 #include "server/documents/spans.h"
 #include "server/markup/html.h"
 #include "server/markup/xml.h"
@@ -14,17 +16,19 @@
 enum {
     VALUE_SHOWN = 40, /* bytes of a value in an error */
     MOST_INLINE = 32, /* bytes of such an argument, which has the number of the element's piece */
+    MOST_DATA = 256,  /* pieces before a unit's content in which original data are looked for */
     MOST_OPEN = 128,  /* elements and codes of a unit that are open at once */
     NONE = 0          /* instead of a piece: the first piece is never one of those that matter */
 };
 
-/* A <trans-unit>, or a <segment> of a <unit>, that needs a target. All fields but the last two are
- * pieces. */
+/* A <trans-unit>, a <segment> of a <unit>, or a <tu>, that needs a target. All fields but the last
+ * two are pieces. */
 struct unit {
     size_t language; /* the <file> or <xliff> whose attribute names the language of the targets */
     size_t unit, source, target; /* target NONE: no target */
     size_t content; /* the content to translate, which a new target follows: the source, or its
                        <seg-source> */
+    size_t variant; /* the source's <tuv>, which a new one follows; NONE: XLIFF */
     bool segment;   /* it is of XLIFF 2 */
     bool preserve;  /* white space counts */
 };
@@ -111,6 +115,17 @@ static bool is_blank(const struct piece *piece) {
 
 /* ---- units ---- */
 
+static int add_unit(struct xliff *xliff, const struct unit *unit, struct arena *arena,
+                    struct error *err) {
+    struct unit *units =
+        arena_grow(arena, xliff->units, xliff->count, &xliff->room, 1, sizeof *units);
+    if (!units)
+        return error_memory(err);
+    xliff->units = units;
+    units[xliff->count++] = *unit;
+    return 0;
+}
+
 /* True if the unit is not approved and has no target that is finished by its state. A target
  * without a state is finished unless it is empty. */
 static bool wants_target(const struct xliff *xliff, const struct unit *unit) {
@@ -162,12 +177,54 @@ static int find_units(struct xliff *xliff, size_t root, struct arena *arena, str
         unit.preserve = says(source, "xml:space", "preserve") ||
                         says(piece, "xml:space", "preserve") ||
                         (unit.source < preserved && inherits);
-        struct unit *units =
-            arena_grow(arena, xliff->units, xliff->count, &xliff->room, 1, sizeof *units);
-        if (!units)
-            return error_memory(err);
-        xliff->units = units;
-        units[xliff->count++] = unit;
+        if (add_unit(xliff, &unit, arena, err) != 0)
+            return -1;
+        i = piece->pair;
+    }
+    return 0;
+}
+
+/* Finds the units of a TMX file: those without a text in the target language. The source is that of
+ * the header's or the unit's srclang, or else the first. */
+static int find_variants(struct xliff *xliff, const char *language, struct arena *arena,
+                         struct error *err) {
+    struct bytes whole = nothing; /* the header's srclang */
+    struct xml_attribute found;
+    for (size_t i = 0; i < xliff->piece_count; i++) {
+        const struct piece *piece = &xliff->pieces[i];
+        if (is(piece, "header") && find_attribute(piece, "srclang", &found))
+            whole = found.value;
+        if (piece->kind != PIECE_OPEN || piece->opaque || !is(piece, "tu"))
+            continue;
+        struct bytes from = find_attribute(piece, "srclang", &found) ? found.value : whole;
+        struct unit unit = {.unit = i, .preserve = true};
+        bool done = false, exact = false;
+        for (size_t k = i + 1; k < piece->pair; k = piece_after(xliff, k)) {
+            size_t text = k + 1;
+            if (xliff->pieces[k].kind != PIECE_OPEN || !is(&xliff->pieces[k], "tuv") ||
+                !(find_attribute(&xliff->pieces[k], "xml:lang", &found) ||
+                  find_attribute(&xliff->pieces[k], "lang", &found)))
+                continue;
+            while (text < xliff->pieces[k].pair && !is(&xliff->pieces[text], "seg"))
+                text = piece_after(xliff, text);
+            const struct piece *content = &xliff->pieces[text];
+            bool blank = text == xliff->pieces[k].pair || content->pair <= text + 1 ||
+                         (content->pair == text + 2 && is_blank(content + 1));
+            if (bytes_same_language(found.value, bytes_of(language))) {
+                done |= !blank || text == xliff->pieces[k].pair;
+                unit.target = text;
+            } else if (!blank && !content->opaque && !exact) {
+                exact = bytes_same_language(found.value, from);
+                if (exact || unit.source == NONE) {
+                    unit.source = unit.content = text;
+                    unit.variant = k;
+                }
+            }
+        }
+        if (done || unit.source == NONE || !messages_can_hold(inside(xliff, unit.source)))
+            continue;
+        if (add_unit(xliff, &unit, arena, err) != 0)
+            return -1;
         i = piece->pair;
     }
     return 0;
@@ -182,9 +239,9 @@ static int refuse(const struct xliff *xliff, const char *what, struct bytes valu
 }
 
 /* Reads the document and checks its root and the language of its targets. */
-static int open_xliff(const struct document *document, struct arena *arena, struct xliff *out,
-                      struct error *err) {
-    static const struct xml_tags tags;
+static int open_xliff(const struct document *document, bool tmx, struct arena *arena,
+                      struct xliff *out, struct error *err) {
+    const struct xml_tags tags = {.doctype = tmx};
     struct markup xml = {0};
     struct xml_attribute found;
     size_t root = 0;
@@ -196,10 +253,13 @@ static int open_xliff(const struct document *document, struct arena *arena, stru
                           .piece_count = xml.piece_count};
     while (root < out->piece_count && out->pieces[root].kind != PIECE_OPEN)
         root++;
-    if (root == out->piece_count || !is(&out->pieces[root], "xliff"))
+    const char *name = tmx ? "tmx" : "xliff";
+    if (root == out->piece_count || !is(&out->pieces[root], name))
         return markup_error_at(err, out->begin,
                                root < out->piece_count ? out->pieces[root].raw : out->end,
-                               "the element <xliff> is expected here");
+                               "the element <%s> is expected here", name);
+    if (tmx)
+        return find_variants(out, document->language, arena, err);
     if (find_units(out, root, arena, err) != 0)
         return -1;
     for (size_t i = 0; i < out->count; i++) {
@@ -227,7 +287,7 @@ struct open {
 /* Returns the key that both ends of a pair share: rid, or the id, which an end of XLIFF 2 calls
  * startRef. */
 static struct bytes key_of(const struct piece *piece) {
-    static const char *const names[] = {"rid", "startRef", "id"};
+    static const char *const names[] = {"rid", "startRef", "id", "i" /* TMX */};
     struct xml_attribute key;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (find_attribute(piece, names[i], &key))
@@ -238,7 +298,7 @@ static struct bytes key_of(const struct piece *piece) {
 /* True if the element moves with all that is in it. */
 static bool is_whole(const struct piece *piece) {
     return piece->kind == PIECE_OPEN &&
-           (is(piece, "bpt ept it ph") || piece->opaque || says(piece, "mtype", "protected") ||
+           (is(piece, "bpt ept it ph ut") || piece->opaque || says(piece, "mtype", "protected") ||
             says(piece, "translate", "no"));
 }
 
@@ -366,6 +426,74 @@ static void put_message(const struct xliff *xliff, struct bytes_buffer *out, str
     bytes_put(out, at, (size_t)(end - at));
 }
 
+/* Returns what an inline element stands for: its content, an attribute, or original data before the
+ * unit's content; length 0: unknown. */
+static struct bytes meaning_of(const struct xliff *xliff, const struct unit *unit, size_t i,
+                               size_t last, struct arena *arena) {
+    static const char *const names[] = {"equiv-text", "equiv", "disp"};
+    const struct piece *piece = &xliff->pieces[i];
+    struct xml_attribute found;
+    struct bytes out = nothing;
+    if (last == i + 2 && piece[1].plain)
+        return (struct bytes){piece[1].raw, piece[1].length};
+    if (find_attribute(piece, "dataRef", &found)) {
+        size_t first = unit->content > MOST_DATA ? unit->content - MOST_DATA : 0;
+        for (size_t k = unit->content; k-- > first && !is(&xliff->pieces[k], "unit");) {
+            struct xml_attribute id;
+            const struct piece *data = &xliff->pieces[k];
+            if (is(data, "data") && data[1].plain && find_attribute(data, "id", &id) &&
+                bytes_same(id.value, found.value))
+                return (struct bytes){data[1].raw, data[1].length};
+        }
+    }
+    for (size_t k = 0; k < sizeof names / sizeof *names && out.length == 0; k++) {
+        if (!find_attribute(piece, names[k], &found))
+            continue;
+        const struct xml_token token = {.kind = XML_TEXT,
+                                        .begin = found.value.start,
+                                        .end = found.value.start + found.value.length};
+        if (xml_decode(xliff->begin, &token, arena, &out, NULL) != 0)
+            return nothing;
+    }
+    return out;
+}
+
+/* True if all of the text is a placeholder: {0}, {{name}}, %s, ${name}. */
+static bool is_placeholder(struct bytes text) {
+    struct opaque_run run;
+    size_t at = 0;
+    if (text.length == 0 || *text.start == '<' || memchr(text.start, ' ', text.length))
+        return false;
+    return opaque_at(NOTATION_BRACES | NOTATION_PERCENT | NOTATION_DOLLAR, text.start, text.length,
+                     0) == text.length ||
+           (opaque_next(NOTATION_PLACEHOLDERS, text.start, text.length, &at, &run) &&
+            run.begin == 0 && run.end == text.length);
+}
+
+/* Adds an inline element without words. A line break ends a sentence, as in HTML; a placeholder is
+ * a word of it. */
+static void add_empty(const struct xliff *xliff, const struct unit *unit, size_t i, size_t last,
+                      struct bytes raw, struct piece_builder *builder) {
+    const struct piece *piece = &xliff->pieces[i];
+    if (!is(piece, "x ph it")) {
+        piece_add_unit(builder, raw);
+        return;
+    }
+    struct bytes means = bytes_trimmed(meaning_of(xliff, unit, i, last, builder->arena));
+    struct xml_attribute id;
+    if (says(piece, "ctype", "lb") || says(piece, "type", "lb") ||
+        says(piece, "subType", "xlf:lb") ||
+        bytes_begin(means.start, means.start + means.length, "<br"))
+        piece_add_break(builder, raw);
+    else if (is_placeholder(means))
+        piece_add_word(builder, means, raw);
+    else if (means.length == 0 && find_attribute(piece, "id", &id) && /* Angular's {{name}} */
+             bytes_begin(id.value.start, id.value.start + id.value.length, "INTERPOLATION"))
+        piece_add_word(builder, bytes_of("{0}"), raw);
+    else
+        piece_add_unit(builder, raw);
+}
+
 static void add_content(const struct xliff *xliff, const struct unit *unit, size_t *others,
                         struct document_spans *spans, struct piece_builder *builder) {
     size_t first = builder->markup.piece_count;
@@ -405,7 +533,7 @@ static void add_content(const struct xliff *xliff, const struct unit *unit, size
                    is(piece, "mrk")) { /* a name that is not translated, but is a word */
             piece_add_code(builder, begin, written(xliff, i + 1), end);
         } else if (other == 0) {
-            piece_add_unit(builder, raw);
+            add_empty(xliff, unit, i, last, raw, builder);
         } else if (says(&xliff->pieces[piece->kind == PIECE_CLOSE ? piece->pair : i], "mtype",
                         "seg")) {
             piece_add_break(builder, raw); /* a sentence of a <seg-source> */
@@ -462,14 +590,15 @@ static void put_tag(struct span_writer *writer, const struct piece *tag, const c
         put_attribute(writer, name, value);
 }
 
-/* Begins a tag of a new target, with the prefix of its source. */
-static void put_new_tag(struct span_writer *writer, const char *mark, const struct piece *source) {
+/* Begins a tag of a new element, with the prefix of its source. */
+static void put_new_tag(struct span_writer *writer, const char *mark, const char *name,
+                        const struct piece *source) {
     const char *begin = source->raw + 1, *end = begin;
     while (!byte_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
         end++;
     bytes_put_string(&writer->out, mark);
     bytes_put(&writer->out, begin, *end == ':' ? (size_t)(end + 1 - begin) : 0);
-    bytes_put_string(&writer->out, "target");
+    bytes_put_string(&writer->out, name);
 }
 
 /* ---- writing targets ---- */
@@ -488,7 +617,10 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     bool sound = text->sound && (span->texts[0].plain ||
                                  marks_same(inside(xliff, unit->content), text->text, false));
     const char *state = sound ? "translated" : "needs-review-translation";
-    if (tag->raw >= writer->done && (!find_attribute(tag, name, &found) || found.value.length == 0))
+    const bool memory = unit->variant != NONE;
+    const char *element = memory ? "seg" : "target";
+    if (!memory && tag->raw >= writer->done &&
+        (!find_attribute(tag, name, &found) || found.value.length == 0))
         put_tag(writer, tag, name, writer->document->language, NULL);
     if (unit->segment)
         put_tag(writer, &xliff->pieces[unit->unit], "state", "translated", "subState");
@@ -497,17 +629,23 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
 
     /* A new target follows the content, on its own line if the source is; "<target/>" becomes two
      * tags. */
-    const struct piece *own = &xliff->pieces[unit->source], *target = &xliff->pieces[unit->target];
+    const size_t beside = memory ? unit->variant : unit->source;
+    const struct piece *own = &xliff->pieces[beside], *target = &xliff->pieces[unit->target];
     bool fresh = unit->target == NONE, is_void = !fresh && target->kind == PIECE_UNIT;
     if (fresh) {
-        struct bytes before = is_blank(own - 1) ? written(xliff, unit->source - 1) : nothing;
-        struct bytes last = written(xliff, piece_after(xliff, unit->content) - 1);
+        struct bytes before = is_blank(own - 1) ? written(xliff, beside - 1) : nothing;
+        struct bytes last = written(xliff, piece_after(xliff, memory ? beside : unit->content) - 1);
         span_keep(writer, last.start + last.length);
         bytes_put(&writer->out, before.start, before.length);
-        put_new_tag(writer, "<", own);
-        if (!unit->segment)
+        if (memory) {
+            put_new_tag(writer, "<", "tuv", own);
+            put_attribute(writer, "xml:lang", writer->document->language);
+            bytes_put_string(&writer->out, ">");
+        }
+        put_new_tag(writer, "<", element, own);
+        if (!unit->segment && !memory)
             put_attribute(writer, "state", state);
-    } else if (unit->segment) {
+    } else if (unit->segment || memory) {
         span_keep(writer, content_end(target));
     } else {
         put_tag(writer, target, "state", state, NULL);
@@ -536,19 +674,23 @@ static void put_unit(struct span_writer *writer, const struct document_span *spa
     if (!fresh)
         writer->done = is_void ? target->raw + target->length : xliff->pieces[target->pair].raw;
     if (fresh || is_void) {
-        put_new_tag(writer, "</", fresh ? own : target);
+        put_new_tag(writer, "</", element, fresh ? own : target);
+        bytes_put_string(&writer->out, ">");
+    }
+    if (fresh && memory) {
+        put_new_tag(writer, "</", "tuv", own);
         bytes_put_string(&writer->out, ">");
     }
 }
 
-int xliff_read(const struct document *document, struct arena *arena, struct markup *out,
-               struct error *err) {
+static int read_units(const struct document *document, bool tmx, struct arena *arena,
+                      struct markup *out, struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     struct document_spans *spans = arena_zalloc(arena, 1, sizeof *spans);
     struct xliff *xliff = arena_alloc(arena, 1, sizeof *xliff);
     if (!spans || !xliff)
         return error_memory(err);
-    if (open_xliff(document, arena, xliff, err) != 0)
+    if (open_xliff(document, tmx, arena, xliff, err) != 0)
         return -1;
     size_t *others = arena_zalloc(arena, xliff->piece_count, sizeof *others);
     if (!others)
@@ -563,4 +705,14 @@ int xliff_read(const struct document *document, struct arena *arena, struct mark
             add_content(xliff, unit, others, spans, &builder);
     }
     return spans_build(spans, &builder, lines_escape_markup, out, err);
+}
+
+int xliff_read(const struct document *document, struct arena *arena, struct markup *out,
+               struct error *err) {
+    return read_units(document, false, arena, out, err);
+}
+
+int xliff_read_tmx(const struct document *document, struct arena *arena, struct markup *out,
+                   struct error *err) {
+    return read_units(document, true, arena, out, err);
 }

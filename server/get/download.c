@@ -53,14 +53,14 @@ static uint32_t big_endian(const unsigned char bytes[4]) {
 }
 
 /* An address and a port as comparable bytes; IPv4 addresses are mapped to IPv6. */
-struct place {
+struct peer {
     unsigned char bytes[16];
     unsigned port;
 };
 
 /* An address of another family counts as 0.0.0.0. */
-static struct place place_of(const struct sockaddr *address) {
-    struct place place = {.bytes = {[10] = 0xff, [11] = 0xff}};
+static struct peer place_of(const struct sockaddr *address) {
+    struct peer place = {.bytes = {[10] = 0xff, [11] = 0xff}};
     if (address->sa_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, address, sizeof in);
@@ -79,7 +79,7 @@ bool download_address_is_private(const struct sockaddr *address) {
     static const unsigned char zero[12], mapped[12] = {[10] = 0xff, [11] = 0xff},
                                          translated[12] = {0, 0x64, 0xff, 0x9b};
     static const unsigned char local[6] = {0, 0x64, 0xff, 0x9b, 0, 1}, teredo[4] = {0x20, 0x01};
-    const struct place place = place_of(address);
+    const struct peer place = place_of(address);
     const unsigned char *b = place.bytes;
     if (memcmp(b, zero, sizeof zero) == 0) /* ::1, ::, and an old way of writing IPv4 */
         return true;
@@ -95,7 +95,7 @@ bool download_address_is_private(const struct sockaddr *address) {
 
 /* True if one of curl's proxies has this address. The administrator chose the proxies, and they
  * decide which addresses can be reached through them. */
-static bool is_proxy(const struct place *place) {
+static bool is_proxy(const struct peer *place) {
     static const char *const variables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
                                             "ALL_PROXY"};
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -124,7 +124,7 @@ static bool is_proxy(const struct place *place) {
                 all = NULL;
         }
         for (const struct addrinfo *one = all; one && !found; one = one->ai_next) {
-            const struct place its = place_of(one->ai_addr);
+            const struct peer its = place_of(one->ai_addr);
             found = memcmp(its.bytes, place->bytes, sizeof its.bytes) == 0;
         }
         if (all)
@@ -239,7 +239,7 @@ struct transfer {
     /* state of the chain of redirects */
     bool first;      /* nothing has been redirected yet */
     bool has_origin; /* it began at the private address `origin` */
-    struct place origin;
+    struct peer origin;
     char address[INET6_ADDRSTRLEN]; /* the private address that was refused; "": none */
     enum get_status status;         /* status of the callback that ended the transfer */
     struct error *err;
@@ -255,7 +255,7 @@ static size_t end_transfer(struct transfer *t, enum get_status status) {
 static curl_socket_t open_socket(void *owner, curlsocktype purpose, struct curl_sockaddr *address) {
     struct transfer *t = owner;
     (void)purpose;
-    struct place place = place_of(&address->addr);
+    struct peer place = place_of(&address->addr);
     if (download_address_is_private(&address->addr) && !is_proxy(&place)) {
         bool begins = t->first && !t->download->outside;
         bool again = t->has_origin &&

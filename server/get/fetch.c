@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 enum {
@@ -30,6 +31,8 @@ static const int64_t UNKNOWN_US =
 static const int64_t LIST_US =
     INT64_C(6) * 3600 * 1000000; /* a list of pairs is read again after this time */
 static const int64_t LIST_FAILED_US = INT64_C(60) * 1000000;
+
+enum thread { WORKER, KEEPER, LISTER, THREADS };
 
 enum entry_state { ENTRY_WAITING, ENTRY_RUNNING, ENTRY_DONE, ENTRY_FAILED, ENTRY_UNKNOWN };
 
@@ -53,8 +56,8 @@ struct fetcher {
 
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t changed;
-    pthread_t threads[2];
-    size_t started;
+    pthread_t threads[THREADS];
+    bool started[THREADS];
     bool stopped;
     struct entry entries[MOST_ENTRIES]; /* [count] */
     size_t count;
@@ -64,6 +67,12 @@ struct fetcher {
     struct get_pair *pairs; /* [pair_count] the pairs of Mozilla's list; NULL: not read yet */
     size_t pair_count;
     int64_t listed_us; /* when reading the list last succeeded or failed; 0: never */
+    char list_reason[256];
+    struct get_pair *kept; /* [kept_count] the pairs of a list that another process read, which is
+                              shown until this one has read its own */
+    size_t kept_count;
+    int64_t kept_change_ns;        /* kept_change() when it was read */
+    bool list_wanted, kept_wanted; /* work for the lister's thread, until it is done */
 };
 
 /* ---- the pairs that may be fetched ---- */
@@ -73,7 +82,7 @@ static bool is_allowed(const struct fetcher *fetcher, const char *pair) {
     return !fetcher->options.pairs || records_is_listed(fetcher->options.pairs, pair, FNM_CASEFOLD);
 }
 
-int fetch_check_sources(const char *sources, struct error *err) {
+int fetcher_check_sources(const char *sources, struct error *err) {
     for (const char *at = sources; *at; at += strcspn(at, ","), at += *at == ',') {
         char word[32];
         snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
@@ -126,12 +135,21 @@ static double progress_of(const struct entry *entry) {
 
 static void *worker_run(void *argument);
 static void *keeper_run(void *argument);
+static void *lister_run(void *argument);
+
+/* Starts the thread unless it runs. Returns false if it cannot start, or the fetcher is stopped. */
+static bool start(struct fetcher *fetcher, enum thread which) {
+    static void *(*const runs[THREADS])(void *) = {worker_run, keeper_run, lister_run};
+    if (!fetcher->started[which] && !fetcher->stopped)
+        fetcher->started[which] =
+            pthread_create(&fetcher->threads[which], NULL, runs[which], fetcher) == 0;
+    return fetcher->started[which] && !fetcher->stopped;
+}
 
 /* Queues a download. entry is that of `asked`, or NULL for a new one, which replaces the oldest
  * finished one if all are taken. Returns false if the queue is full, the fetcher is stopped, or the
  * threads cannot start. */
 static bool order(struct fetcher *fetcher, struct entry *entry, const char *asked, bool on_demand) {
-    static void *(*const runs[])(void *) = {worker_run, keeper_run};
     struct entry *oldest = NULL;
     size_t live = 0;
     for (size_t i = 0; i < fetcher->count; i++) {
@@ -141,12 +159,8 @@ static bool order(struct fetcher *fetcher, struct entry *entry, const char *aske
         else if (!oldest || one->changed_us < oldest->changed_us)
             oldest = one;
     }
-    if (live >= MOST_ORDERS || fetcher->stopped)
+    if (live >= MOST_ORDERS || !start(fetcher, WORKER) || !start(fetcher, KEEPER))
         return false;
-    for (; fetcher->started < 2; fetcher->started++)
-        if (pthread_create(&fetcher->threads[fetcher->started], NULL, runs[fetcher->started],
-                           fetcher) != 0)
-            return false;
 
     if (!entry)
         entry = fetcher->count < MOST_ENTRIES ? &fetcher->entries[fetcher->count++] : oldest;
@@ -385,7 +399,7 @@ static void *keeper_run(void *argument) {
 /* ---- the download ---- */
 
 /* The download that the thread is working on. */
-struct work {
+struct running {
     struct fetcher *fetcher;
     char asked[FETCH_ASKED_BYTES];
     char model[MODEL_BYTES]; /* the name of its folder, once it exists */
@@ -393,7 +407,7 @@ struct work {
 };
 
 static void note(void *owner, const struct get_event *event) {
-    struct work *work = owner;
+    struct running *work = owner;
     struct fetcher *fetcher = work->fetcher;
     work->began |= event->kind == GET_BEGINS;
     if (event->kind == GET_BEGINS)
@@ -414,7 +428,7 @@ static void note(void *owner, const struct get_event *event) {
     pthread_mutex_unlock(&fetcher->lock);
 }
 
-static struct get_options get_options_of(struct fetcher *fetcher, struct work *work) {
+static struct get_options get_options_of(struct fetcher *fetcher, struct running *work) {
     const struct fetcher_options *o = &fetcher->options;
     return (struct get_options){.into = o->into,
                                 .mirror = o->mirror,
@@ -427,30 +441,113 @@ static struct get_options get_options_of(struct fetcher *fetcher, struct work *w
                                 .owner = work};
 }
 
-/* Reads Mozilla's list again if it is old, so that unknown pairs are refused at once. */
+/* Returns whether Mozilla's list may be read again. Requires the lock. */
+static bool list_is_old(const struct fetcher *fetcher) {
+    int64_t age_us = clock_us() - fetcher->listed_us;
+    return fetcher->listed_us == 0 || age_us > (fetcher->pairs ? LIST_US : LIST_FAILED_US);
+}
+
+/* Reads Mozilla's list. Must be called without the lock. */
 static void read_list(struct fetcher *fetcher) {
     const struct get_options options = get_options_of(fetcher, NULL);
     struct get_pair *pairs = NULL;
     size_t count = 0;
     struct error error = {0};
-    pthread_mutex_lock(&fetcher->lock);
-    int64_t age_us = clock_us() - fetcher->listed_us;
-    bool old = fetcher->listed_us == 0 || age_us > (fetcher->pairs ? LIST_US : LIST_FAILED_US);
-    pthread_mutex_unlock(&fetcher->lock);
-    if (!old || !fetcher->mozilla)
-        return;
     enum get_status status = get_pairs(&options, &pairs, &count, &error);
     if (status != GET_DONE)
         log_event(LOG_WARN, "fetch_list_failed", log_text("result", get_status_name(status)),
                   log_text("reason", error.message));
     pthread_mutex_lock(&fetcher->lock);
     fetcher->listed_us = clock_us();
+    snprintf(fetcher->list_reason, sizeof fetcher->list_reason, "%.255s", error.message);
     if (status == GET_DONE) {
         free(fetcher->pairs);
         fetcher->pairs = pairs;
         fetcher->pair_count = count;
     }
     pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* Returns when something last changed in the folder in which processes keep the list, in
+ * nanoseconds; 0: there is no such folder. */
+static int64_t kept_change(const struct fetcher *fetcher) {
+    char work[MODEL_PATH_BYTES];
+    struct stat status;
+    if (!work_path(work, "%s/.get", fetcher->options.into) || stat(work, &status) != 0)
+        return 0;
+    return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+}
+
+/* Reads the list that another process kept in the folder, which exists. Must be called without the
+ * lock. */
+static void read_kept_list(struct fetcher *fetcher) {
+    struct get_options options = get_options_of(fetcher, NULL);
+    struct get_pair *pairs = NULL;
+    size_t count = 0;
+    struct error error = {0};
+    options.offline = true;
+    enum get_status status = get_pairs(&options, &pairs, &count, &error);
+    pthread_mutex_lock(&fetcher->lock);
+    if (status == GET_DONE) {
+        free(fetcher->kept);
+        fetcher->kept = pairs;
+        fetcher->kept_count = count;
+    }
+    fetcher->kept_change_ns = kept_change(fetcher);
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+static void *lister_run(void *argument) {
+    struct fetcher *fetcher = argument;
+    setpriority(PRIO_PROCESS, 0, FETCHER_NICE); /* on Linux, this affects only this thread */
+    pthread_mutex_lock(&fetcher->lock);
+    while (!fetcher->stopped) {
+        bool kept = fetcher->kept_wanted, list = !kept && fetcher->list_wanted;
+        if (!kept && !list) {
+            pthread_cond_wait(&fetcher->changed, &fetcher->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&fetcher->lock);
+        if (kept)
+            read_kept_list(fetcher);
+        else
+            read_list(fetcher);
+        pthread_mutex_lock(&fetcher->lock);
+        if (kept)
+            fetcher->kept_wanted = false;
+        else
+            fetcher->list_wanted = false;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return NULL;
+}
+
+enum fetch_list fetcher_available(struct fetcher *fetcher, bool asks, struct get_pair **pairs,
+                                  size_t *count, char reason[256]) {
+    *pairs = NULL;
+    *count = 0;
+    pthread_mutex_lock(&fetcher->lock);
+    if (start(fetcher, LISTER)) {
+        fetcher->kept_wanted |= !fetcher->pairs && kept_change(fetcher) != fetcher->kept_change_ns;
+        fetcher->list_wanted |= asks && list_is_old(fetcher);
+        pthread_cond_broadcast(&fetcher->changed);
+    }
+    const struct get_pair *known = fetcher->pairs ? fetcher->pairs : fetcher->kept;
+    size_t most = fetcher->pairs ? fetcher->pair_count : fetcher->kept_count;
+    enum fetch_list state = known                                          ? FETCH_LIST_READY
+                            : fetcher->list_wanted || fetcher->kept_wanted ? FETCH_LIST_READING
+                            : fetcher->listed_us != 0                      ? FETCH_LIST_FAILED
+                                                                           : FETCH_LIST_UNKNOWN;
+    snprintf(reason, 256, "%s", fetcher->list_reason);
+    most = most < FETCH_MOST_PAIRS ? most : FETCH_MOST_PAIRS;
+    if (known && (*pairs = calloc(most + 1, sizeof **pairs)) != NULL) {
+        memcpy(*pairs, known, most * sizeof **pairs);
+        *count = most;
+    } else if (known) {
+        state = FETCH_LIST_FAILED;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+    return state;
 }
 
 /* Sums the bytes of the folder's models except the one with this name (NULL: no exception). all:
@@ -488,7 +585,7 @@ static struct installed *find_oldest(const struct fetcher *fetcher,
 /* Evicts models until one of this name and size fits. A model that cannot be evicted counts as one
  * that stays. */
 static enum get_status make_room(void *owner, const char *name, uint64_t bytes, struct error *err) {
-    const struct work *work = owner;
+    const struct running *work = owner;
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
     struct installed_list list = {NULL, 0};
@@ -535,12 +632,17 @@ static enum get_status make_room(void *owner, const char *name, uint64_t bytes, 
 
 /* Gets the model from the first source that has it, and puts the model into service. Must be called
  * without the lock. */
-static enum get_status work_on(struct work *work, bool on_demand, struct error *err) {
+static enum get_status work_on(struct running *work, bool on_demand, struct error *err) {
     struct fetcher *fetcher = work->fetcher;
     const struct fetcher_options *o = &fetcher->options;
     struct got got;
-    if (on_demand)
-        read_list(fetcher);
+    if (on_demand && fetcher->mozilla) { /* so that unknown pairs are refused at once */
+        pthread_mutex_lock(&fetcher->lock);
+        bool old = list_is_old(fetcher);
+        pthread_mutex_unlock(&fetcher->lock);
+        if (old)
+            read_list(fetcher);
+    }
 
     int64_t began_us = clock_us();
     enum get_status status = GET_UNKNOWN;
@@ -649,7 +751,7 @@ static void *worker_run(void *argument) {
             continue;
         }
 
-        struct work work = {.fetcher = fetcher};
+        struct running work = {.fetcher = fetcher};
         struct error error = {0};
         bool on_demand = entry->on_demand;
         snprintf(work.asked, sizeof work.asked, "%s", entry->asked);
@@ -699,8 +801,11 @@ void fetcher_stop(struct fetcher *fetcher) {
     pthread_cond_broadcast(&fetcher->changed);
     pthread_mutex_unlock(&fetcher->lock);
     finish_waits(waits);
-    while (fetcher->started > 0)
-        pthread_join(fetcher->threads[--fetcher->started], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        if (fetcher->started[i])
+            pthread_join(fetcher->threads[i], NULL);
+        fetcher->started[i] = false;
+    }
 }
 
 void fetcher_free(struct fetcher *fetcher) {
@@ -708,6 +813,7 @@ void fetcher_free(struct fetcher *fetcher) {
         return;
     fetcher_stop(fetcher);
     free(fetcher->pairs);
+    free(fetcher->kept);
     pthread_cond_destroy(&fetcher->changed);
     pthread_mutex_destroy(&fetcher->lock);
     free(fetcher);

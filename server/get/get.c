@@ -480,6 +480,94 @@ enum get_status get_model(const struct get_options *options, const char *asked, 
     return status;
 }
 
+/* ---- the best source ---- */
+
+struct candidate {
+    enum source_kind kind;
+    enum get_status status; /* GET_DONE: the source has the pair */
+    double quality;         /* 0: not published */
+};
+
+/* Writes why this candidate is chosen, and what is known of the others. */
+static void write_why(const char *pair, const struct candidate *best,
+                      const struct candidate *candidates, size_t count, struct get_choice *choice) {
+    char *why = choice->why;
+    const size_t size = sizeof choice->why;
+    const char *name = sources_name_of(best->kind);
+    int length =
+        best->quality > 0
+            ? snprintf(why, size, "%s: %s, with the highest COMET on Flores, %.3f", pair, name,
+                       best->quality)
+            : snprintf(why, size, "%s: %s, since none publishes COMET on Flores", pair, name);
+    for (const struct candidate *other = candidates; other < candidates + count; other++) {
+        if (other == best || length < 0 || (size_t)length >= size)
+            continue;
+        char *at = why + length;
+        size_t left = size - (size_t)length;
+        name = sources_name_of(other->kind);
+        if (other->status == GET_DONE && other->quality > 0)
+            length += snprintf(at, left, "; %s %.3f", name, other->quality);
+        else
+            length += snprintf(at, left, "; %s %s", name,
+                               other->status == GET_DONE      ? "publishes none"
+                               : other->status == GET_UNKNOWN ? "lacks it"
+                                                              : "cannot be used");
+    }
+}
+
+enum get_status get_best(const struct get_options *options, const char *pair,
+                         struct get_choice *choice, struct error *err) {
+    struct candidate candidates[] = {{.kind = SOURCE_MOZILLA},
+                                     {.kind = SOURCE_QUICKMT},
+                                     {.kind = SOURCE_OPUS},
+                                     {.kind = SOURCE_HPLT},
+                                     {.kind = SOURCE_ARGOS}};
+    enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+    const struct candidate *best = NULL;
+    struct error first = {0};
+    struct job job;
+    enum source_kind kind;
+    const char *rest;
+    if (sources_parse(pair, &kind, &rest, err) != 0)
+        return GET_UNKNOWN;
+    if (kind != SOURCE_MOZILLA || rest != pair)
+        return get_fail(err, GET_UNKNOWN, ERROR_INPUT,
+                        "--best chooses the source of a pair such as en-fr, not of \"%.60s\"",
+                        pair);
+    job_init(&job, options);
+    enum get_status status = make_work(&job, ".get", err);
+    const struct source_options sources = sources_of(&job);
+    for (size_t i = 0; status == GET_DONE && i < CANDIDATES; i++) {
+        struct error inner = {0};
+        snprintf(choice->asked, sizeof choice->asked, "%s:%s", sources_name_of(candidates[i].kind),
+                 pair);
+        candidates[i].status = sources_plan(&sources, choice->asked, &job.arena, &job.plan, &inner);
+        if (candidates[i].status == GET_STOPPED)
+            status = get_fail_stopped(err);
+        if (i == 0)
+            first = inner;
+    }
+    if (status == GET_DONE) {
+        double quality[SOURCES];
+        sources_quality(&sources, pair, &job.arena, quality);
+        for (struct candidate *one = candidates; one < candidates + CANDIDATES; one++) {
+            one->quality = quality[one->kind];
+            if (one->status == GET_DONE && (!best || one->quality > best->quality))
+                best = one;
+        }
+    }
+    if (status == GET_DONE && !best) {
+        status = candidates[0].status;
+        error_set(err, first.code, "%s", first.message);
+    }
+    if (best) {
+        write_why(pair, best, candidates, CANDIDATES, choice);
+        snprintf(choice->asked, sizeof choice->asked, "%s:%s", sources_name_of(best->kind), pair);
+    }
+    arena_done(&job.arena);
+    return status;
+}
+
 /* ---- an import from URLs ---- */
 
 bool get_is_url(const char *path) {
@@ -555,7 +643,7 @@ enum get_status get_import(const struct get_options *options, const struct impor
      * downloaded. */
     char folder[MODEL_PATH_BYTES] = "";
     for (size_t i = 0; i < import->path_count; i++)
-        if (!get_is_url(import->paths[i]) && import_refuse(import->paths[i], err) != 0)
+        if (!get_is_url(import->paths[i]) && source_refuse(import->paths[i], err) != 0)
             return GET_FAILED;
     bool fits = import->name ? work_path(folder, "%s/%s", import->into, import->name)
                 : import->from && import->to
@@ -624,10 +712,15 @@ enum get_status get_list(const struct get_options *options, const char *what, FI
     struct job job;
     struct listed *list = NULL;
     size_t count = 0, shown = 0;
-    enum source_kind kind = strncmp(what, "argos:", 6) == 0 ? SOURCE_ARGOS : SOURCE_MOZILLA;
-    const char *pattern = kind == SOURCE_ARGOS                ? what + 6
-                          : strncmp(what, "mozilla:", 8) == 0 ? what + 8
-                                                              : what;
+    enum source_kind kind = SOURCE_MOZILLA;
+    const char *pattern = what;
+    for (int i = 0; i < SOURCES; i++) {
+        const char *name = sources_name_of((enum source_kind)i);
+        if (strncmp(what, name, strlen(name)) == 0 && what[strlen(name)] == ':') {
+            kind = (enum source_kind)i;
+            pattern = what + strlen(name) + 1;
+        }
+    }
     job_init(&job, options);
     enum get_status status = make_work(&job, ".get", err);
     const struct source_options sources = sources_of(&job);
@@ -672,6 +765,11 @@ enum get_status get_pairs(const struct get_options *options, struct get_pair **p
     for (size_t i = 0; status == GET_DONE && i < records.count; i++) {
         snprintf((*pairs)[i].source, sizeof(*pairs)[i].source, "%s", records.models[i].source);
         snprintf((*pairs)[i].target, sizeof(*pairs)[i].target, "%s", records.models[i].target);
+        snprintf((*pairs)[i].version, sizeof(*pairs)[i].version, "%s", records.models[i].version);
+        snprintf((*pairs)[i].architecture, sizeof(*pairs)[i].architecture, "%s",
+                 records.models[i].architecture);
+        (*pairs)[i].licence = sources_mozilla_licence;
+        (*pairs)[i].bytes = records.models[i].bytes;
     }
     arena_done(&job.arena);
     return status;

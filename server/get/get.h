@@ -86,11 +86,23 @@ struct got {
     uint64_t unpacked; /* bytes of the model folder */
 };
 
-/* asked is en-fr, mozilla:en-fr, opus:en-fr, hf:ORGANISATION/NAME, argos:en-fr or a URL. Returns
+/* asked is en-fr, mozilla:en-fr, opus:en-fr, hf:ORGANISATION/NAME, argos:en-fr, quickmt:en-fr,
+ * hplt:fr-en or a URL. Returns
  * GET_DONE, GET_PRESENT, or another status with an error. After a failure of the network or the
  * disk, downloaded files are kept for the next try. */
 enum get_status get_model(const struct get_options *options, const char *asked, struct got *got,
                           struct error *err);
+
+/* The choice among the sources that have a pair. */
+struct get_choice {
+    char asked[96]; /* for get_model: "opus:en-fr" */
+    char why[320];  /* one line */
+};
+/* Chooses the source whose model for a pair, such as en-fr, has the highest published quality, and
+ * of those without one the first. Returns GET_DONE, or the status of the first source with an error
+ * if no source has the pair. */
+enum get_status get_best(const struct get_options *options, const char *pair,
+                         struct get_choice *choice, struct error *err);
 
 /* True if a path of an import is an HTTP or HTTPS URL. */
 bool get_is_url(const char *path);
@@ -103,14 +115,17 @@ bool get_is_url(const char *path);
 enum get_status get_import(const struct get_options *options, const struct import_options *import,
                            char **said, struct error *err);
 
-/* Prints a line for each model of a source. what is "", "mozilla:" or "argos:", optionally followed
- * by the beginning of a pair "en-", its end "-en", or a pair. */
+/* Prints a line for each model of a source. what is "", "mozilla:", "argos:" or "hplt:", optionally
+ * followed by the beginning of a pair "en-", its end "-en", or a pair. */
 enum get_status get_list(const struct get_options *options, const char *what, FILE *out,
                          struct error *err);
 
 /* Lists the pairs of languages in Mozilla's list; the caller frees *pairs. */
 struct get_pair {
     char source[32], target[32];
+    char version[16], architecture[32];
+    const char *licence; /* constant */
+    uint64_t bytes;      /* to download */
 };
 enum get_status get_pairs(const struct get_options *options, struct get_pair **pairs, size_t *count,
                           struct error *err);
@@ -132,15 +147,21 @@ const char *get_status_name(enum get_status status);
  * those that are fetched later.
  *
  * One thread downloads one model after the other, at a low priority; another thread ends the waits
- * that are past their deadline or cancelled. On demand, a pair that no source has, or whose
- * download failed, is not tried again for a while. All functions are thread-safe, and none waits
- * for the network on the caller's thread. */
+ * that are past their deadline or cancelled, and a third one reads Mozilla's list for those who
+ * want to see it. On demand, a pair that no source has, or whose download failed, is not tried
+ * again for a while. All functions are thread-safe, and none waits for the network on the caller's
+ * thread. */
 
 struct catalog;
 struct fetcher;
 struct metrics;
 
-enum { FETCH_ASKED_BYTES = 160, FETCH_MOST_VIEWS = 64, FETCH_MOST_SOURCES = 2 };
+enum {
+    FETCH_ASKED_BYTES = 160,
+    FETCH_MOST_VIEWS = 64,
+    FETCH_MOST_SOURCES = 2,
+    FETCH_MOST_PAIRS = 2000
+};
 #define FETCH_BYTES_AUTO UINT64_MAX
 
 struct fetcher_options {
@@ -162,7 +183,7 @@ struct fetcher_options {
 };
 
 /* Checks a list of sources. Returns -1 with ERROR_INPUT if it is invalid. */
-int fetch_check_sources(const char *sources, struct error *err);
+int fetcher_check_sources(const char *sources, struct error *err);
 
 /* The options' strings must outlive the fetcher, which starts its threads when they are first
  * needed. NULL: memory runs out. */
@@ -194,6 +215,18 @@ bool fetcher_failed(struct fetcher *fetcher, const char *source, const char *tar
 /* Lists at most `most` languages from which the target can be fetched, if Mozilla's list has been
  * read. Returns their number. */
 size_t fetcher_sources(struct fetcher *fetcher, const char *target, char (*codes)[32], size_t most);
+enum fetch_list {
+    FETCH_LIST_UNKNOWN, /* not read yet, and the caller may not have it read */
+    FETCH_LIST_READING,
+    FETCH_LIST_READY,
+    FETCH_LIST_FAILED
+};
+/* Lists the pairs in Mozilla's list, at most FETCH_MOST_PAIRS, as it was last read: by this process
+ * or, until then, by another one that kept it in the folder. The caller frees *pairs. asks: have it
+ * read anew on a thread of its own if it is older than some hours, or the last attempt failed more
+ * than a minute ago. reason: of FETCH_LIST_FAILED. Returns FETCH_LIST_FAILED if memory runs out. */
+enum fetch_list fetcher_available(struct fetcher *fetcher, bool asks, struct get_pair **pairs,
+                                  size_t *count, char reason[256]);
 /* Queues a download that an administrator orders. asked: as for get_model, but not a URL. Another
  * version replaces the installed one. Returns -1 with ERROR_INPUT if this is not the name of a
  * model, or if its source has no such model according to what it said in the last ten minutes; or

@@ -186,7 +186,8 @@ int records_read(const char *text, size_t length, const struct records_view *vie
 
 /* Returns the model of a pair written as en-fr or en-zh-Hans, in any case, or NULL. If there is no
  * model for these codes, one whose codes differ only by a script or region is returned: zh-Hans-en
- * for zh-en, pt-en for pt-BR-en. */
+ * for zh-en, pt-en for pt-BR-en; if there is none of these either, one of a macrolanguage or of a
+ * language that belongs to it: nb-en for no-en, hbs-en for hr-en. */
 const struct record_model *records_find(const struct records *records, const char *pair);
 
 /* True if two codes are the same, in any case; if loose is set, one of them may have a script or
@@ -198,7 +199,8 @@ bool records_codes_match(const char *a, size_t length, const char *b, bool loose
  * Models come from Mozilla, OPUS-MT, the Hugging Face hub, Argos, or a URL. A source turns a
  * request into a plan: the files to download, and their known properties.
  *
- *     en-fr, mozilla:en-fr   opus:en-fr   hf:ORGANISATION/NAME   argos:en-fr
+ *     en-fr, mozilla:en-fr   opus:en-fr   hf:ORGANISATION/NAME   argos:en-fr   quickmt:en-fr
+ *     hplt:fr-en
  * https://host/path/model.zip
  *
  * A mirror serves the paths of all sources' hosts. */
@@ -208,10 +210,13 @@ enum source_kind {
     SOURCE_OPUS,
     SOURCE_HUGGINGFACE,
     SOURCE_ARGOS,
+    SOURCE_QUICKMT, /* by a pair's name in its organisation on the hub */
+    SOURCE_HPLT,    /* by its list for translateLocally */
     SOURCE_URL,
     SOURCES
 };
-/* Returns "mozilla", "opus", "hf", "argos" or "url". */
+extern const char sources_mozilla_licence[]; /* of all of Mozilla's models */
+/* Returns "mozilla", "opus", "hf", "argos", "quickmt", "hplt" or "url". */
 const char *sources_name_of(enum source_kind kind);
 /* Splits the name of a model into the kind and the rest: a pair, a repository or the URL. Returns
  * -1 with ERROR_INPUT. */
@@ -266,12 +271,18 @@ enum get_status sources_plan_url(const char *url, struct arena *arena, struct pl
 enum get_status sources_records(const struct source_options *options, struct arena *arena,
                                 struct records *records, struct error *err);
 
+/* Sets the quality of each source's model for a pair as published: COMET on the test set of Flores,
+ * at most 1; 0: not published, or not reached. Mozilla compares its models with those of OPUS-MT
+ * and Argos; quickmt's cards state theirs, if sources_plan has read them before. */
+void sources_quality(const struct source_options *options, const char *pair, struct arena *arena,
+                     double quality[SOURCES]);
+
 /* A line of a list. */
 struct listed {
     const char *pair, *version, *detail, *licence;
     uint64_t bytes; /* 0: not known */
 };
-/* Lists the models that Mozilla or Argos publishes, sorted by pair. */
+/* Lists the models that Mozilla, Argos or HPLT publishes, sorted by pair. */
 enum get_status sources_list(const struct source_options *options, enum source_kind kind,
                              struct arena *arena, struct listed **list, size_t *count,
                              struct error *err);

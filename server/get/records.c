@@ -454,13 +454,29 @@ bool records_codes_match(const char *a, size_t length, const char *b, bool loose
     return loose && shared >= 2 && longer[shared] == '-';
 }
 
+/* Whether one code is that of a macrolanguage (ISO 639-3) to which the other's language belongs. */
+static bool codes_contain(const char *a, size_t length, const char *b) {
+    static const char *const rows[][2] = {
+        {"nb", "no"}, {"nn", "no"}, {"bs", "hbs"}, {"hr", "hbs"}, {"sr", "hbs"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int k = 0; k < 2; k++)
+            if (strcasecmp(b, rows[i][k]) == 0 && records_codes_match(a, length, rows[i][!k], true))
+                return true;
+    return false;
+}
+
+static bool codes_fit(const char *a, size_t length, const char *b, int looseness) {
+    return records_codes_match(a, length, b, looseness > 0) ||
+           (looseness > 1 && codes_contain(a, length, b));
+}
+
 const struct record_model *records_find(const struct records *records, const char *pair) {
-    for (int loose = 0; loose < 2; loose++)
+    for (int looseness = 0; looseness < 3; looseness++)
         for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-'))
             for (size_t i = 0; i < records->count; i++) {
                 const struct record_model *model = &records->models[i];
-                if (records_codes_match(pair, (size_t)(dash - pair), model->source, loose) &&
-                    records_codes_match(dash + 1, strlen(dash + 1), model->target, loose))
+                if (codes_fit(pair, (size_t)(dash - pair), model->source, looseness) &&
+                    codes_fit(dash + 1, strlen(dash + 1), model->target, looseness))
                     return model;
             }
     return NULL;

@@ -12,7 +12,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { MOST_LIST_BYTES = 16 << 20, MOST_CODE = 24, MOST_PACKAGES = 10000, NAME_BYTES = 128 };
+enum {
+    MOST_LIST_BYTES = 16 << 20,
+    MOST_CODE = 24,
+    MOST_PACKAGES = 10000,
+    NAME_BYTES = 128,
+    LIST_ARENA_BYTES = 1 << 16,
+    MOST_SOURCE_LANGUAGES = 100
+};
 
 static const uint64_t MOST_MODEL_BYTES = UINT64_C(8) << 30; /* limit for each file */
 
@@ -23,14 +30,17 @@ static const char opus_host[] = "https://object.pouta.csc.fi";
 static const char raw_host[] = "https://raw.githubusercontent.com";
 static const char hub_host[] = "https://huggingface.co";
 
-static const char mozilla_licence[] = "MPL-2.0", opus_licence[] = "CC BY 4.0";
+const char sources_mozilla_licence[] = "MPL-2.0";
+static const char opus_licence[] = "CC BY 4.0";
 static const char mozilla_attribution[] = "Mozilla and the Bergamot project";
 static const char opus_attribution[] = "OPUS-MT, Language Technology at the University of Helsinki";
 static const char argos_attribution[] = "Argos Open Technologies and contributors";
+static const char hplt_attribution[] = "HPLT, High Performance Language Technologies";
 
 /* ---- names ---- */
 
-static const char *const source_names[SOURCES] = {"mozilla", "opus", "hf", "argos", "url"};
+static const char *const source_names[SOURCES] = {"mozilla", "opus", "hf", "argos",
+                                                  "quickmt", "hplt", "url"};
 
 const char *sources_name_of(enum source_kind kind) {
     return source_names[kind];
@@ -62,8 +72,8 @@ int sources_parse(const char *asked, enum source_kind *kind, const char **rest, 
         records_is_made_of(*rest, "-"))
         return 0;
     return error_set(err, ERROR_INPUT,
-                     "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr or "
-                     "argos:en-fr, hf:ORGANISATION/NAME, or a URL",
+                     "\"%.60s\" must be a pair of languages such as en-fr, opus:en-fr, "
+                     "argos:en-fr, quickmt:en-fr or hplt:fr-en, hf:ORGANISATION/NAME, or a URL",
                      asked);
 }
 
@@ -126,13 +136,19 @@ static void list_close(struct list *list, bool good) {
     room_release(&list->room);
 }
 
-/* Downloads a list or, offline, reads the one that is kept in the file `name` of the work folder.
- * If this returns GET_DONE, the caller must call list_close. */
-static enum get_status list_open(const struct source_options *options, const char *url,
-                                 const char *name, const char *token, struct arena *arena,
-                                 struct list *list, struct error *err) {
+/* Where a list is, and the file of the work folder in which it is kept. */
+struct list_place {
+    const char *url, *name, *token; /* token: NULL if none is needed */
+};
+
+/* Downloads a list or, offline, reads the one that is kept. If this returns GET_DONE, the caller
+ * must call list_close. */
+static enum get_status list_open(const struct source_options *options, struct list_place place,
+                                 struct arena *arena, struct list *list, struct error *err) {
+    const char *url = place.url;
     enum get_status status = GET_DONE;
-    *list = (struct list){.room = {.lock = -1}, .kept = say(arena, "%s/%s", options->work, name)};
+    *list =
+        (struct list){.room = {.lock = -1}, .kept = say(arena, "%s/%s", options->work, place.name)};
     list->path = list->kept;
     if (options->offline && access(list->kept, F_OK) != 0)
         return get_fail(err, GET_NETWORK, ERROR_FILE,
@@ -140,7 +156,7 @@ static enum get_status list_open(const struct source_options *options, const cha
     if (!options->offline && (status = room_make(&list->room, options->work, err)) == GET_DONE) {
         list->path = say(arena, "%s/list", list->room.path);
         const struct download download = {
-            .url = url, .path = list->path, .most = MOST_LIST_BYTES, .token = token};
+            .url = url, .path = list->path, .most = MOST_LIST_BYTES, .token = place.token};
         if (arena_failed(arena))
             status = get_fail_memory(err);
         else
@@ -176,7 +192,8 @@ enum get_status sources_records(const struct source_options *options, struct are
         free(bytes);
     } else {
         const char *kept = options->preview ? ".mozilla-preview.json" : ".mozilla.json";
-        enum get_status status = list_open(options, place, kept, NULL, arena, &list, err);
+        enum get_status status =
+            list_open(options, (struct list_place){place, kept, NULL}, arena, &list, err);
         if (status != GET_DONE)
             return status;
     }
@@ -235,7 +252,7 @@ static enum get_status plan_mozilla(const struct source_options *options, const 
     plan->asked = say(arena, "mozilla:%s", plan->name);
     plan->version = model->version;
     plan->detail = model->architecture;
-    plan->licence = mozilla_licence;
+    plan->licence = sources_mozilla_licence;
     plan->attribution = mozilla_attribution;
     plan->bytes = model->bytes;
     for (int i = 0; i < RECORD_KINDS; i++) {
@@ -322,8 +339,10 @@ static enum get_status plan_opus(const struct source_options *options, const cha
     struct list card, listing;
     uint64_t bytes = 0;
     bool bpe = false;
-    enum get_status status = list_open(options, url_of(options, raw_host, path, arena),
-                                       say(arena, "%s.md", kept), NULL, arena, &card, &inner);
+    enum get_status status = list_open(options,
+                                       (struct list_place){url_of(options, raw_host, path, arena),
+                                                           say(arena, "%s.md", kept), NULL},
+                                       arena, &card, &inner);
     if (status != GET_DONE && status != GET_UNKNOWN) {
         error_set(err, inner.code, "%s", inner.message);
         return status;
@@ -333,8 +352,10 @@ static enum get_status plan_opus(const struct source_options *options, const cha
         list_close(&card, package || bpe);
     if (!package && !bpe) { /* without a card, look at the files in the container */
         path = say(arena, "/OPUS-MT-models?prefix=%s/&format=json", pair);
-        status = list_open(options, url_of(options, opus_host, path, arena),
-                           say(arena, "%s.json", kept), NULL, arena, &listing, err);
+        status = list_open(options,
+                           (struct list_place){url_of(options, opus_host, path, arena),
+                                               say(arena, "%s.json", kept), NULL},
+                           arena, &listing, err);
         if (status != GET_DONE && status != GET_UNKNOWN)
             return status;
         package = status == GET_DONE
@@ -426,11 +447,13 @@ static enum get_status plan_hub(const struct source_options *options, const char
     bool hub = strncmp(url, hub_host, strlen(hub_host)) == 0 &&
                url[strlen(hub_host)] == '/'; /* the token is sent to no other host */
     plan->token = hub && token ? token : "";
-    enum get_status status = list_open(options, url, kept, plan->token, arena, &list, &inner);
+    enum get_status status =
+        list_open(options, (struct list_place){url, kept, plan->token}, arena, &list, &inner);
     if (status == GET_UNKNOWN) { /* a mirror may have only the list of files */
         url = url_of(options, base,
                      say(arena, "/api/models/%s/tree/main?recursive=true", repository), arena);
-        status = list_open(options, url, kept, plan->token, arena, &list, &(struct error){0});
+        status = list_open(options, (struct list_place){url, kept, plan->token}, arena, &list,
+                           &(struct error){0});
     }
     if (status == GET_UNKNOWN)
         return no_such(err, "The Hugging Face hub", repository, "");
@@ -487,24 +510,44 @@ static enum get_status plan_hub(const struct source_options *options, const char
     return GET_DONE;
 }
 
+static enum get_status plan_quickmt(const struct source_options *options, const char *pair,
+                                    struct arena *arena, struct plan *plan, struct error *err) {
+    plan->kind = SOURCE_HUGGINGFACE;
+    return plan_hub(options, say(arena, "quickmt/quickmt-%s", pair), arena, plan, err);
+}
+
 /* ---- Argos ---- */
 
 static const char argos_path[] = "/argosopentech/argospm-index/main/index.json";
 
+/* Reads a list in JSON that has an array of packages, which is the list itself or, with a key, its
+ * member. The caller must call json_decref(*root). */
+static enum get_status read_packages(const struct source_options *options, struct list_place place,
+                                     const char *key, json_t **root, struct error *err) {
+    struct arena arena;
+    struct list list;
+    arena_init(&arena, LIST_ARENA_BYTES);
+    enum get_status status = list_open(options, place, &arena, &list, err);
+    *root = NULL;
+    if (status == GET_DONE) {
+        *root = json_loadb(list.text, list.length, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *packages = key ? json_object_get(*root, key) : *root;
+        bool usable = json_is_array(packages) && json_array_size(packages) <= MOST_PACKAGES;
+        list_close(&list, usable && json_array_size(packages) > 0);
+        status = usable ? GET_DONE : unusable(err, place.url, "must be a list of packages");
+    }
+    if (status != GET_DONE) {
+        json_decref(*root);
+        *root = NULL;
+    }
+    arena_done(&arena);
+    return status;
+}
+
 static enum get_status argos_index(const struct source_options *options, struct arena *arena,
                                    json_t **root, struct error *err) {
-    struct list list;
     const char *url = url_of(options, raw_host, argos_path, arena);
-    enum get_status status = list_open(options, url, ".argos.json", NULL, arena, &list, err);
-    if (status != GET_DONE)
-        return status;
-    *root = json_loadb(list.text, list.length, JSON_REJECT_DUPLICATES, NULL);
-    bool usable = json_is_array(*root) && json_array_size(*root) <= MOST_PACKAGES;
-    list_close(&list, usable && json_array_size(*root) > 0);
-    if (usable)
-        return GET_DONE;
-    json_decref(*root);
-    return unusable(err, url, "must be a list of packages");
+    return read_packages(options, (struct list_place){url, ".argos.json", NULL}, NULL, root, err);
 }
 
 /* Converts two codes that only Argos uses: zt is traditional Chinese, pb Brazilian Portuguese. */
@@ -580,6 +623,97 @@ static enum get_status plan_argos(const struct source_options *options, const ch
     return GET_DONE;
 }
 
+/* ---- HPLT: students of translateLocally's kind, of one or several languages into one ---- */
+
+static const char hplt_path[] = "/hplt-project/bitextor-mt-models/refs/heads/main/models.json";
+
+static enum get_status hplt_list(const struct source_options *options, struct arena *arena,
+                                 json_t **root, struct error *err) {
+    const char *url = url_of(options, raw_host, hplt_path, arena);
+    return read_packages(options, (struct list_place){url, ".hplt.json", NULL}, "models", root,
+                         err);
+}
+
+/* Converts a code that the list has wrong: Malay's is given as ml, which is Malayalam's. */
+static const char *hplt_code(const char *code, const json_t *language) {
+    const char *name = json_string_value(language);
+    return name && strcmp(name, "Malay") == 0 ? "ms" : code;
+}
+
+/* Returns the target of a model of the list, or NULL if the model cannot be used. */
+static const char *hplt_target(const json_t *item) {
+    const char *target = json_string_value(json_object_get(item, "trgTag"));
+    json_t *sources = json_object_get(item, "srcTags"), *language;
+    const char *code;
+    if (!target || !*target || strlen(target) > MOST_CODE || !records_is_made_of(target, "-") ||
+        !json_is_object(sources) || json_object_size(sources) > MOST_SOURCE_LANGUAGES ||
+        !json_is_integer(json_object_get(item, "version")))
+        return NULL;
+    json_object_foreach(sources, code, language) {
+        if (!*code || strlen(code) > MOST_CODE || !records_is_made_of(code, "-"))
+            return NULL;
+    }
+    return target;
+}
+
+/* Returns the code of a source language of the model that fits the pair, or NULL. */
+static const char *hplt_source(const json_t *item, const char *pair) {
+    const char *target = hplt_target(item), *code;
+    json_t *language, *sources = json_object_get(item, "srcTags");
+    json_object_foreach(sources, code, language) {
+        const char *source = hplt_code(code, language);
+        for (const char *dash = strchr(pair, '-'); target && dash; dash = strchr(dash + 1, '-'))
+            if (records_codes_match(pair, (size_t)(dash - pair), source, true) &&
+                records_codes_match(dash + 1, strlen(dash + 1), target, true))
+                return source;
+    }
+    return NULL;
+}
+
+/* A model of one language is preferred to one of several, and a newer one to an older. */
+static enum get_status plan_hplt(const struct source_options *options, const char *pair,
+                                 struct arena *arena, struct plan *plan, struct error *err) {
+    json_t *root;
+    enum get_status status = hplt_list(options, arena, &root, err);
+    if (status != GET_DONE)
+        return status;
+    const json_t *models = json_object_get(root, "models"), *best = NULL;
+    const char *source = NULL;
+    for (size_t i = 0; i < json_array_size(models); i++) {
+        const json_t *item = json_array_get(models, i);
+        const char *code = hplt_source(item, pair);
+        size_t languages = json_object_size(json_object_get(item, "srcTags")),
+               least = json_object_size(json_object_get(best, "srcTags"));
+        if (!code || (best && languages > least) ||
+            (best && languages == least && count_of(item, "version") <= count_of(best, "version")))
+            continue;
+        best = item;
+        source = code;
+    }
+    const char *place = json_string_value(json_object_get(best, "url")), *url = NULL;
+    const char *sha256 = json_string_value(json_object_get(best, "checksum"));
+    if (best) {
+        url = place ? mirrored(options, place, arena) : NULL;
+        sha256 = records_is_sha256(sha256) ? say(arena, "%s", sha256) : NULL;
+        plan->source = say(arena, "%s", source);
+        plan->target = say(arena, "%s", hplt_target(best));
+        plan->name = say(arena, "%s-%s", plan->source, plan->target);
+        plan->asked = say(arena, "hplt:%s", plan->name);
+        plan->version = say(arena, "%u", (unsigned)count_of(best, "version"));
+        plan->detail = printable(best, "shortName", arena);
+        plan->attribution = hplt_attribution;
+    }
+    json_decref(root);
+    if (!best)
+        return no_such(err, "HPLT's list", pair, ": alignd get --list hplt: shows what it has");
+    if (!url || !sha256)
+        return unusable(err, plan->name, "HPLT's list has no http link to it with a SHA-256");
+    struct plan_file *file = add_file(plan, url, say(arena, "%s.tar.gz", plan->name));
+    file->sha256 = sha256;
+    file->outside = options->mirror == NULL;
+    return GET_DONE;
+}
+
 /* ---- a URL ---- */
 
 /* Returns a plan without files. */
@@ -633,11 +767,10 @@ enum get_status sources_plan_url(const char *url, struct arena *arena, struct pl
 enum get_status sources_plan(const struct source_options *options, const char *asked,
                              struct arena *arena, struct plan *plan, struct error *err) {
     static enum get_status (*const planners[])(const struct source_options *, const char *,
-                                               struct arena *, struct plan *,
-                                               struct error *) = {[SOURCE_MOZILLA] = plan_mozilla,
-                                                                  [SOURCE_OPUS] = plan_opus,
-                                                                  [SOURCE_HUGGINGFACE] = plan_hub,
-                                                                  [SOURCE_ARGOS] = plan_argos};
+                                               struct arena *, struct plan *, struct error *) = {
+        [SOURCE_MOZILLA] = plan_mozilla, [SOURCE_OPUS] = plan_opus,
+        [SOURCE_HUGGINGFACE] = plan_hub, [SOURCE_ARGOS] = plan_argos,
+        [SOURCE_QUICKMT] = plan_quickmt, [SOURCE_HPLT] = plan_hplt};
     enum source_kind kind;
     const char *rest;
     const struct plan_file *file;
@@ -657,6 +790,79 @@ enum get_status sources_plan(const struct source_options *options, const char *a
     return GET_DONE;
 }
 
+/* ---- quality ---- */
+
+static const char comet_path[] =
+    "/mozilla/firefox-translations-models/main/evaluation/comet-results.json";
+
+/* Takes the COMET of Mozilla's comparison on Flores' test set, in which Mozilla's, OPUS-MT's and
+ * Argos's models are columns; 0: not measured. */
+static void take_compared(json_t *root, const char *pair, double quality[SOURCES]) {
+    static const char *const columns[SOURCES] = {
+        [SOURCE_MOZILLA] = "bergamot", [SOURCE_OPUS] = "opusmt", [SOURCE_ARGOS] = "argos"};
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) {
+        if (strcasecmp(key, pair) != 0)
+            continue;
+        const json_t *row = json_object_get(value, "flores-test");
+        for (int i = 0; i < SOURCES; i++)
+            if (columns[i])
+                quality[i] = json_number_value(json_object_get(row, columns[i]));
+    }
+}
+
+/* Returns the COMET on Flores' test set that a repository's card states, of 1; 0: it states none.
+ */
+static double comet_of_card(const json_t *root) {
+    const json_t *index = json_object_get(root, "model-index");
+    index = index ? index : json_object_get(json_object_get(root, "cardData"), "model-index");
+    const json_t *results = json_object_get(json_array_get(index, 0), "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *result = json_array_get(results, i);
+        const char *set =
+            json_string_value(json_object_get(json_object_get(result, "dataset"), "name"));
+        const json_t *metrics = json_object_get(result, "metrics");
+        bool flores = set && strncasecmp(set, "flores", 6) == 0 && strstr(set, "devtest");
+        for (size_t k = 0; flores && k < json_array_size(metrics); k++) {
+            const json_t *metric = json_array_get(metrics, k);
+            const char *type = json_string_value(json_object_get(metric, "type"));
+            double value = json_number_value(json_object_get(metric, "value"));
+            if (type && strcmp(type, "comet") == 0)
+                return value > 1 ? value / 100 : value;
+        }
+    }
+    return 0;
+}
+
+void sources_quality(const struct source_options *options, const char *pair, struct arena *arena,
+                     double quality[SOURCES]) {
+    memset(quality, 0, SOURCES * sizeof *quality);
+    const struct list_place compared = {url_of(options, raw_host, comet_path, arena), ".comet.json",
+                                        NULL};
+    struct source_options here = *options;
+    here.offline = true; /* the list with which the plan was made */
+    const struct list_place card = {"the hub", say(arena, ".hf-quickmt-quickmt-%s.json", pair),
+                                    NULL};
+    for (int i = 0; i < 2; i++) {
+        struct list list;
+        struct error none = {0};
+        if (list_open(i == 0 ? options : &here, i == 0 ? compared : card, arena, &list, &none) !=
+            GET_DONE)
+            continue;
+        json_t *root = json_loadb(list.text, list.length, JSON_REJECT_DUPLICATES, NULL);
+        list_close(&list, json_is_object(root));
+        if (i == 0)
+            take_compared(root, pair, quality);
+        else
+            quality[SOURCE_QUICKMT] = comet_of_card(root);
+        json_decref(root);
+    }
+    for (int i = 0; i < SOURCES; i++)
+        if (!(quality[i] > 0 && quality[i] <= 1))
+            quality[i] = 0;
+}
+
 /* ---- lists for users ---- */
 
 static int by_pair(const void *a, const void *b) {
@@ -668,22 +874,28 @@ enum get_status sources_list(const struct source_options *options, enum source_k
                              struct error *err) {
     struct records records = {0};
     json_t *root = NULL;
-    if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS)
+    if (kind != SOURCE_MOZILLA && kind != SOURCE_ARGOS && kind != SOURCE_HPLT)
         return get_fail(err, GET_UNKNOWN, ERROR_INPUT,
-                        "--list shows the models of mozilla or argos, not of %s",
+                        "--list shows the models of mozilla, argos or hplt, not of %s",
                         sources_name_of(kind));
     enum get_status status = kind == SOURCE_MOZILLA ? sources_records(options, arena, &records, err)
-                                                    : argos_index(options, arena, &root, err);
+                             : kind == SOURCE_ARGOS ? argos_index(options, arena, &root, err)
+                                                    : hplt_list(options, arena, &root, err);
     if (status != GET_DONE)
         return status;
 
-    *list = arena_alloc(arena, records.count + json_array_size(root) + 1, sizeof **list);
+    const json_t *models = json_object_get(root, "models"); /* HPLT's; a row for each language */
+    size_t pairs = 0;
+    for (size_t i = 0; i < json_array_size(models); i++)
+        if (hplt_target(json_array_get(models, i)))
+            pairs += json_object_size(json_object_get(json_array_get(models, i), "srcTags"));
+    *list = arena_alloc(arena, records.count + json_array_size(root) + pairs + 1, sizeof **list);
     *count = 0;
     for (size_t i = 0; *list && i < records.count; i++) {
         const struct record_model *model = &records.models[i];
         (*list)[(*count)++] =
             (struct listed){say(arena, "%s-%s", model->source, model->target), model->version,
-                            model->architecture, mozilla_licence, model->bytes};
+                            model->architecture, sources_mozilla_licence, model->bytes};
     }
     for (size_t i = 0; *list && i < json_array_size(root); i++) {
         const json_t *item = json_array_get(root, i);
@@ -692,6 +904,17 @@ enum get_status sources_list(const struct source_options *options, enum source_k
             (*list)[(*count)++] =
                 (struct listed){say(arena, "%s-%s", source, target), say(arena, "%s", version),
                                 printable(item, "code", arena), "see the package", 0};
+    }
+    for (size_t i = 0; *list && i < json_array_size(models); i++) {
+        const json_t *item = json_array_get(models, i);
+        const char *target = hplt_target(item), *code;
+        json_t *language, *sources = target ? json_object_get(item, "srcTags") : NULL;
+        json_object_foreach(sources, code, language) {
+            (*list)[(*count)++] =
+                (struct listed){say(arena, "%s-%s", hplt_code(code, language), target),
+                                say(arena, "%u", (unsigned)count_of(item, "version")),
+                                printable(item, "shortName", arena), "see the package", 0};
+        }
     }
     json_decref(root);
     if (arena_failed(arena))

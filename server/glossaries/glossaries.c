@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-id128.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -501,10 +500,15 @@ int glossaries_change(struct glossaries *glossaries, glossaries_edit *edit, void
 
 int glossaries_name(struct glossary_about *about, struct error *err) {
     struct timespec now;
-    sd_id128_t id; /* a UUID, version 4 (RFC 9562) */
-    if (sd_id128_randomize(&id) != 0)
-        return error_set(err, ERROR_FILE, "cannot generate random numbers");
-    sd_id128_to_uuid_string(id, about->id);
+    unsigned char id[16];
+    char digits[2 * sizeof id + 1];
+    if (getentropy(id, sizeof id) != 0)
+        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s", strerror(errno));
+    id[6] = (id[6] & 0x0f) | 0x40; /* a UUID, version 4 (RFC 9562) */
+    id[8] = (id[8] & 0x3f) | 0x80;
+    hex_print(id, sizeof id, digits);
+    snprintf(about->id, sizeof about->id, "%.8s-%.4s-%.4s-%.4s-%.12s", digits, digits + 8,
+             digits + 12, digits + 16, digits + 20);
     clock_gettime(CLOCK_REALTIME, &now);
     about->created_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     return 0;

@@ -69,7 +69,7 @@ struct feed *feed_open(struct MHD_Connection *connection, struct request *reques
     feed->large = answer_is_large(request);
     pthread_mutex_init(&feed->lock, NULL);
     pthread_cond_init(&feed->idle, NULL);
-    if (events_follow(request, &(struct events_reader){suspend_feed, resume_feed, feed}) == 0 &&
+    if (events_follow(request, &(struct events_follower){suspend_feed, resume_feed, feed}) == 0 &&
         event_stream_init(&feed->events, request, reply, options->most) == 0)
         return feed;
     feed_free(feed);

@@ -12,12 +12,6 @@
 #define URLENCODED "application/x-www-form-urlencoded"
 #define MULTIPART  "multipart/form-data"
 
-/* Borrowed bytes. */
-struct bytes {
-    const char *start;
-    size_t length;
-};
-
 static bool begins(struct bytes text, const char *with) {
     return text.length >= strlen(with) && strncasecmp(text.start, with, strlen(with)) == 0;
 }

@@ -189,7 +189,7 @@ static void add_methods(struct headed *headed, const char *name, const struct ro
 }
 
 static void add_cors(const struct heading *heading, struct headed *headed) {
-    const struct name_list *origins = heading->service->options.cors;
+    const struct name_list *origins = &heading->service->options->cors;
     bool any = name_list_has(origins, "*");
     const char *origin =
         heading->origin && name_list_has(origins, heading->origin) ? heading->origin : NULL;

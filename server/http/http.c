@@ -2,8 +2,8 @@
  * byte, and which thread works on it at each stage.
  *
  * state      begins                                    works on it              goes on to
- * RECEIVING  handle: the head is complete              the connection's thread  any other
- * WAITING    receive: its body has no room             nobody, until bodies.c   RECEIVING
+ * RECEIVING  exchange_handle: the head is complete     the connection's thread  any other
+ * WAITING    receiving_take: its body has no room      nobody, until bodies.c   RECEIVING
  *                                                      or watch.c wakes it
  * SUSPENDED  suspend: others prepare, decode or write  chores, workers, loader  ANSWERED (resume),
  *                                                                               STREAMING
@@ -12,7 +12,8 @@
  *                                                      sends what is there
  * DETACHED   detach: another exchange answers the      workers and chores       the end
  *            client before this one is decoded
- * ANSWERED   respond: libmicrohttpd has the reply      the connection's thread  the end (completed)
+ * ANSWERED   respond: libmicrohttpd has the reply      the connection's thread  the end
+ *                                                                              (completed)
  *
  * callback           set by           called                               on the thread of
  * route->start       routes.c         prepare: the request is complete     the connection; a chore
@@ -29,9 +30,8 @@
  * request->progress  feed_open        after each step of a streamed job    the worker
  * budget.go_on       set_budget       now and then while a chore reads or  the chore
  *                                     writes: others have their turn
- * reply->sent        route->finish    completed: the whole reply was sent  the connection
+ * reply->sent        route->finish    exchange_completed: it was sent      the connection
  */
-#include "server/http/http.h"
 #include "server/api/access.h"
 #include "server/api/answer.h"
 #include "server/api/api.h"
@@ -49,10 +49,10 @@
 #include "server/http/client.h"
 #include "server/http/compress.h"
 #include "server/http/connection.h"
+#include "server/http/exchange.h"
 #include "server/http/feed.h"
 #include "server/http/form.h"
 #include "server/http/headers.h"
-#include "server/http/passage.h"
 #include "server/http/queue.h"
 #include "server/http/watch.h"
 #include <assert.h>
@@ -61,11 +61,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
-    WAITING_BYTES = 32 << 20, /* limit on all bodies that wait to be prepared */
-    STOP_MS = 100,            /* time after which http_stop cancels the chores that still wait */
     SMALL_REQUEST_BYTES = 64 * 1024, /* --request-memory does not refuse smaller requests: --queue
                                         bounds how many there are */
 
@@ -78,10 +75,7 @@ enum {
 
     /* Requests above these limits do not hold up smaller ones (chores.h). */
     SMALL_BODY_BYTES = 16 * 1024,
-    OVERDUE_MS = 40, /* for so long a chore that cannot be divided holds up others: two slices */
     MUCH_BYTES = 4 << 20,   /* a request that took more returns it to the system */
-    DISCARD_FACTOR = 16,    /* at most this many times the limit of a body of unknown length is read
-                               and discarded */
     REST_BYTES = 16 * 1024, /* a body of up to this many bytes is read and discarded to keep the
                                connection of a refused request */
 
@@ -92,77 +86,6 @@ enum {
     READ_FACTOR = 8,
     SENTENCE_BYTES = 2 * 1024,
     ANSWER_FACTOR = 2
-};
-
-struct http {
-    struct service *service;
-    struct watch *watch;
-    struct chores *chores;
-    struct connections connections;
-    struct http_listeners *listeners;
-    struct tls *tls; /* NULL: no HTTPS */
-    struct bodies *bodies;
-    atomic_size_t read;   /* bytes of requests that have been read and are not answered yet */
-    atomic_size_t unread; /* bytes of answers that have been written and are not sent yet */
-    uint32_t id_prefix;   /* the prefix of generated request ids */
-    atomic_uint_least32_t id_counter;
-
-    pthread_mutex_t lock;       /* guards all below */
-    struct exchange *receiving; /* the exchanges whose body has not arrived */
-    pthread_cond_t idle;        /* in_flight became 0 */
-    size_t in_flight;           /* exchanges whose request is complete or refused, until they end */
-    bool untidy;                /* requests that were decoded have ended since http_tidy */
-};
-
-/* Time and tokens that a request used, for its log line. */
-struct spent {
-    char model[64];                /* its name, truncated; "": none */
-    struct model_metrics *metrics; /* its counters; NULL: none */
-    size_t tokens;                 /* tokens of the best hypotheses */
-    int64_t queue_us, decode_us;
-};
-
-/* The states of an exchange: see the top of this file. */
-enum stage {
-    STAGE_RECEIVING,
-    STAGE_WAITING,
-    STAGE_SUSPENDED,
-    STAGE_ANSWERED,
-    STAGE_STREAMING,
-    STAGE_DETACHED
-};
-
-/* One request and its reply. handle creates it, and completed ends it. While it streams, request
- * and reply belong to the workers until feed_end; if the client has left by then, they end the
- * exchange. The thread that finishes a detached request ends its exchange. */
-struct exchange {
-    struct request request;
-    struct http *http;
-    struct MHD_Connection *connection;
-    enum stage stage;
-    const struct route *route; /* NULL: the path does not exist */
-    size_t endpoint;           /* index of its label */
-    const char *path;          /* lives as long as the request */
-    const char *method;        /* as api_method returns it */
-    char id[HEADERS_ID_BYTES], trace[HEADERS_TRACE_BYTES], key_name[KEY_NAME_BYTES];
-    struct spent spent;
-    bool untidy; /* it had models: http->untidy once it has ended */
-    bool whole;  /* the request is complete or refused, and counted in http->in_flight */
-    bool listed; /* in http->receiving, whose lock guards this and the links */
-    struct exchange *next, *previous; /* in that list */
-    struct passage passage;           /* while it is listed */
-    const char *origin;               /* the header; NULL: none */
-    atomic_bool passed; /* it was answered past libmicrohttpd, before its body had arrived */
-    int64_t began_us;
-    struct body body;
-    size_t discarded; /* bytes of the body that were not kept */
-    struct reply reply;
-    bool gzip;   /* the client accepts it */
-    size_t kept; /* bytes of the request counted in http->read */
-    size_t held; /* bytes of the reply counted in http->unread */
-    struct watched watched;
-    struct chore chore;
-    struct feed *feed; /* NULL: the reply is one piece */
 };
 
 /* ---- memory of requests and replies ---- */
@@ -182,7 +105,7 @@ static bool keep_request(struct exchange *exchange) {
     const struct service *service = exchange->http->service;
     exchange->kept = request_bytes(&exchange->request) + request_answer_bytes(&exchange->request);
     size_t before = atomic_fetch_add(&exchange->http->read, exchange->kept);
-    bool fits = before == 0 || before + exchange->kept <= service->options.request_memory;
+    bool fits = before == 0 || before + exchange->kept <= service->options->request_memory;
     if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
         return true;
     forget_request(exchange);
@@ -192,14 +115,6 @@ static bool keep_request(struct exchange *exchange) {
 
 static void release_body(struct exchange *exchange) {
     bodies_release(exchange->http->bodies, &exchange->body);
-}
-
-/* Returns the most bytes that the body may have. */
-static size_t most_bytes(const struct exchange *exchange) {
-    const struct service_options *options = &exchange->http->service->options;
-    bool more = exchange->route && route_has(exchange->route, ROUTE_LASTS) &&
-                options->document_bytes > options->max_body_bytes;
-    return more ? options->document_bytes : options->max_body_bytes;
 }
 
 static void release_reply(struct exchange *exchange) {
@@ -215,7 +130,7 @@ static bool hold(struct exchange *exchange, size_t bytes) {
     size_t before = atomic_fetch_add(&exchange->http->unread, bytes);
     metrics_add(service->metrics, GAUGE_REPLY_BYTES, (int64_t)bytes);
     exchange->held += bytes;
-    return before + bytes <= service->options.reply_memory || exchange->held <= SMALL_REPLY_BYTES;
+    return before + bytes <= service->options->reply_memory || exchange->held <= SMALL_REPLY_BYTES;
 }
 
 /* Counts a reply with status 200 among the unread ones, or replaces it with 503 if it does not fit
@@ -240,115 +155,6 @@ static void clear_reply(struct exchange *exchange) {
     exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
 }
 
-/* ---- bodies that arrive while the daemon stops ----
- *
- * libmicrohttpd cannot reply before a body has arrived, and whether it ever does is up to the
- * client. */
-
-/* Lists an exchange whose head is complete. */
-static void list_receiving(struct exchange *exchange) {
-    struct http *http = exchange->http;
-    exchange->passage = passage_of(exchange->connection);
-    pthread_mutex_lock(&http->lock);
-    exchange->next = http->receiving;
-    if (http->receiving)
-        http->receiving->previous = exchange;
-    http->receiving = exchange;
-    exchange->listed = true;
-    pthread_mutex_unlock(&http->lock);
-}
-
-/* Requires the lock. */
-static void unlist(struct exchange *exchange) {
-    if (!exchange->listed)
-        return;
-    *(exchange->previous ? &exchange->previous->next : &exchange->http->receiving) = exchange->next;
-    if (exchange->next)
-        exchange->next->previous = exchange->previous;
-    exchange->listed = false;
-}
-
-/* Answers the requests whose bodies have not arrived with 503. Their connections' threads discard
- * what still arrives, since a client that is sending when the connection closes may never see the
- * reply. */
-static void refuse_bodies(struct http *http) {
-    pthread_mutex_lock(&http->lock);
-    for (struct exchange *exchange; (exchange = http->receiving) != NULL; unlist(exchange)) {
-        struct reply reply = {.dialect = exchange->reply.dialect};
-        reply_fail_unready(SERVICE_DRAINING, &reply);
-        reply.close = true;
-        const struct heading heading = {http->service, exchange->route, exchange->method,
-                                        exchange->id,  exchange->trace, exchange->origin,
-                                        &reply};
-        size_t length;
-        char *text = headers_write_reply(&heading, &length);
-        if (text)
-            passage_send(&exchange->passage, text, length);
-        atomic_store(&exchange->passed, text != NULL);
-        metrics_rejected(http->service->metrics, REJECTED_DRAINING);
-        free(text);
-        free(reply.body);
-    }
-    pthread_mutex_unlock(&http->lock);
-}
-
-/* ---- the body ---- */
-
-/* gone: see watch_add. */
-static void watch(struct exchange *exchange, void (*gone)(struct request *request)) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    assert(info);
-    watch_add(exchange->http->watch, &exchange->watched, &exchange->request, info->connect_fd,
-              gone);
-}
-
-/* Called by any thread when the wait of a body ends. */
-static void resume_receiving(void *owner) {
-    MHD_resume_connection(((struct exchange *)owner)->connection);
-}
-
-/* Called by the watch when the client of a waiting body has left. */
-static void end_waiting(struct request *request) {
-    struct exchange *exchange = request->owner;
-    bodies_wake(exchange->http->bodies, &exchange->body);
-}
-
-/* Takes a piece of the body, or discards it if the request is refused or the body too large. The
- * rest of a body that is short or of unknown length is read, because a client that is still sending
- * when the connection closes may never see the reply. If there is no room for the piece, the
- * connection is suspended, and this is called again later. Returns false if the connection should
- * close: memory ran out, the client left, or it sends far more than allowed. */
-static bool receive(struct exchange *exchange, const char *bytes, size_t *count) {
-    struct http *http = exchange->http;
-    struct body *body = &exchange->body;
-    size_t most = most_bytes(exchange);
-    if (exchange->stage == STAGE_WAITING) {
-        watch_remove(http->watch, &exchange->watched);
-        exchange->stage = STAGE_RECEIVING;
-        if (request_reason(&exchange->request) != CANCEL_NONE)
-            return false;
-    }
-    if (exchange->reply.status == 0 && exchange->discarded == 0 &&
-        !atomic_load(&exchange->passed) && *count <= most - body->length) {
-        enum body_verdict verdict =
-            bodies_receive(http->bodies, body, exchange->request.account.client, bytes, *count);
-        if (verdict != BODY_FULL) {
-            *count = 0;
-            return verdict == BODY_TAKEN;
-        }
-        exchange->stage = STAGE_WAITING;
-        watch(exchange, end_waiting);
-        MHD_suspend_connection(exchange->connection);
-        bodies_wait(http->bodies, body);
-        return true;
-    }
-    release_body(exchange);
-    exchange->discarded += *count;
-    *count = 0;
-    return exchange->discarded / DISCARD_FACTOR <= most;
-}
-
 /* ---- the beginning and the end ---- */
 
 /* path must outlive the exchange. Returns NULL if memory runs out. */
@@ -358,9 +164,9 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     if (!exchange)
         return NULL;
     request_init(&exchange->request);
-    exchange->request.parameters.verbatim = http->service->options.verbatim;
+    exchange->request.parameters.verbatim = http->service->options->verbatim;
     exchange->http = http;
-    exchange->body = (struct body){.wake = resume_receiving, .owner = exchange};
+    exchange->body = (struct body){.wake = receiving_resume, .owner = exchange};
     exchange->connection = connection;
     exchange->began_us = clock_us();
     exchange->path = path;
@@ -378,7 +184,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     headers_trace(connection, exchange->trace);
     exchange->gzip = compress_is_accepted(headers_find(connection, "Accept-Encoding"));
     exchange->request.account.client = client_of_connection(
-        connection, http->service->options.client_header); /* prepare prefers a key's */
+        connection, http->service->options->client_header); /* prepare prefers a key's */
     metrics_add(http->service->metrics, GAUGE_REQUESTS_IN_FLIGHT, 1);
     return exchange;
 }
@@ -387,7 +193,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
 static bool count_in_flight(struct exchange *exchange) {
     struct http *http = exchange->http;
     pthread_mutex_lock(&http->lock);
-    unlist(exchange);
+    receiving_unlist(exchange);
     exchange->whole = !atomic_load(&exchange->passed);
     http->in_flight += exchange->whole;
     pthread_mutex_unlock(&http->lock);
@@ -517,18 +323,12 @@ static void let_others(void *owner, bool away) {
     chores_away(exchange->http->chores, &exchange->chore, away);
 }
 
-/* Returns the most sentences that the request may have. */
-static size_t most_sentences(const struct exchange *exchange) {
-    const struct service *service = exchange->http->service;
-    return route_has(exchange->route, ROUTE_LASTS) ? service->options.document_sentences
-                                                   : scheduler_limits(service->scheduler)->jobs;
-}
-
 /* Bounds the memory that the chore allocates from now on, until end_budget. */
 static void set_budget(struct exchange *exchange, size_t most_bytes) {
     struct request *request = &exchange->request;
+    const struct options *options = exchange->http->service->options;
     request->budget = (struct budget){.most_bytes = most_bytes,
-                                      .most_sentences = most_sentences(exchange),
+                                      .most_sentences = options->document_sentences,
                                       .go_on = take_turns,
                                       .away = let_others,
                                       .owner = exchange};
@@ -536,9 +336,9 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
 }
 
 static void set_reading_budget(struct exchange *exchange) {
-    const struct service_options *options = &exchange->http->service->options;
+    const struct options *options = exchange->http->service->options;
     set_budget(exchange, READ_BYTES + READ_FACTOR * options->max_body_bytes +
-                             SENTENCE_BYTES * most_sentences(exchange));
+                             SENTENCE_BYTES * options->document_sentences);
 }
 
 /* Replaces the reply with 413 if its chore exceeded the budget of memory. */
@@ -642,7 +442,7 @@ static void conclude(struct exchange *exchange, bool chore) {
 static void run_rendering(void *owner) {
     struct exchange *exchange = owner;
     request_is_over(&exchange->request);
-    set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options.max_reply_bytes);
+    set_budget(exchange, ANSWER_FACTOR * exchange->http->service->options->max_reply_bytes);
     if (!exchange->request.keeps && request_bytes(&exchange->request) > MUCH_BYTES) {
         let_others(exchange, true); /* the memory of its sentences is not needed any more, and
                                        writing takes other memory */
@@ -716,8 +516,8 @@ static bool submit(struct exchange *exchange, bool suspended) {
     bool streamed = exchange->feed != NULL, waits = wait_is_needed(request);
     request->finish = waits ? prepare_again : work_finish;
     request->owner = exchange;
-    request->accepted |= waits;
-    watch(exchange, NULL);
+    request->waits.accepted |= waits;
+    exchange_watch(exchange, NULL);
     if (streamed)
         exchange->stage = STAGE_STREAMING;
     else if (!suspended)
@@ -748,7 +548,7 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         return keep_request(exchange) && submit(exchange, suspended);
     if (reply->status == 0 && keep_request(exchange) &&
         access_charge(http->service, request, reply) && request->wanted.streamed) {
-        const struct feed_options options = {.most = http->service->options.max_reply_bytes,
+        const struct feed_options options = {.most = http->service->options->max_reply_bytes,
                                              .chores = http->chores,
                                              .cutoff = http->connections.cutoff,
                                              .send_us = send_us(http)};
@@ -869,7 +669,7 @@ static void judge_head(struct exchange *exchange, size_t length) {
     struct reply *reply = &exchange->reply;
     struct call call;
     const struct visit visit = headers_visit(exchange->connection, exchange->method);
-    exchange->request.fetches = reach_may_fetch(service, &visit);
+    exchange->request.waits.fetches = reach_may_fetch(service, &visit);
     if (reach_check(service, route, &visit, reply) != 0)
         return;
     if (!route) {
@@ -880,12 +680,11 @@ static void judge_head(struct exchange *exchange, size_t length) {
         char methods[ROUTES_METHODS_BYTES];
         routes_allowed(route, methods);
         reply_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
-    } else if (length > most_bytes(exchange) && length != HEADERS_LENGTH_UNKNOWN) {
+    } else if (length > receiving_most_bytes(exchange) && length != HEADERS_LENGTH_UNKNOWN) {
         reply_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                   most_bytes(exchange));
+                   receiving_most_bytes(exchange));
     } else if (headers_check_encoding(exchange->connection, reply) == 0 && length > REST_BYTES &&
-               describe(exchange, &call) == 0 &&
-               access_shows_key(service, route, &call, form_is(call.content_type)) &&
+               describe(exchange, &call) == 0 && access_shows_key(service, route, &call) &&
                authorize(exchange, &call) == 0) {
         access_check_allowance(service, route, &exchange->request, reply);
     }
@@ -900,19 +699,23 @@ static bool work_begin(struct exchange *exchange) {
     struct reply *reply = &exchange->reply;
     if (reply->status == 0 && exchange->discarded > 0)
         reply_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                   most_bytes(exchange));
+                   receiving_most_bytes(exchange));
     if (reply->status != 0)
         return false;
 
     bool reads =
         exchange->route->method[0] == 'P' /* POST, PUT, PATCH */ || exchange->route->finish;
     if (reads) {
-        size_t deadline_ms, most_ms = route_has(exchange->route, ROUTE_LASTS)
-                                          ? service->options.document_ms
-                                          : service->options.deadline_ms;
-        if (headers_deadline(connection, most_ms, &deadline_ms, reply) != 0)
+        size_t asked_ms,
+            document_ms = service->options->document_ms,
+            usual_ms = route_has(exchange->route, ROUTE_LASTS) ? document_ms
+                                                               : service->options->deadline_ms,
+            most_ms = document_ms > usual_ms ? document_ms : usual_ms;
+        if (headers_deadline(connection, most_ms, &asked_ms, reply) != 0)
             return false;
-        request->deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
+        request->latest_us = exchange->began_us + (int64_t)asked_ms * 1000;
+        request->deadline_us =
+            exchange->began_us + (int64_t)(asked_ms < usual_ms ? asked_ms : usual_ms) * 1000;
         if (headers_priority(connection, &request->account.priority, reply) != 0)
             return false;
     }
@@ -920,8 +723,8 @@ static bool work_begin(struct exchange *exchange) {
         size_t bytes = exchange->body.length;
         MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
         if (route_has(exchange->route, ROUTE_WRITES) || (reads && bytes > SMALL_BYTES)) {
-            request->accepted = true;
-            watch(exchange, NULL);
+            request->waits.accepted = true;
+            exchange_watch(exchange, NULL);
             suspend(exchange);
             prepare_beside(exchange);
             return true;
@@ -1032,11 +835,9 @@ static enum MHD_Result respond(struct exchange *exchange) {
     return queued;
 }
 
-/* Called first when the head is complete, then for each piece of the body, and at the end of the
- * request. */
-static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_bytes, void **state) {
+enum MHD_Result exchange_handle(void *closure, struct MHD_Connection *connection, const char *path,
+                                const char *method, const char *version, const char *upload,
+                                size_t *upload_bytes, void **state) {
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange) {
@@ -1050,7 +851,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
             judge_head(exchange, length);
         if (exchange->reply.status == 0 || (!exchange->reply.close && length <= REST_BYTES)) {
             if (length > 0)
-                list_receiving(exchange);
+                receiving_list(exchange);
             return MHD_YES;
         }
         exchange->reply.close = true;
@@ -1058,7 +859,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         return respond(exchange); /* the rest of the request is not read */
     }
     if (*upload_bytes > 0)
-        return receive(exchange, upload, upload_bytes) ? MHD_YES : MHD_NO;
+        return receiving_take(exchange, upload, upload_bytes) ? MHD_YES : MHD_NO;
     if (exchange->stage == STAGE_RECEIVING) {
         if (!count_in_flight(exchange))
             return MHD_NO;
@@ -1070,15 +871,15 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     return respond(exchange);
 }
 
-static void completed(void *closure, struct MHD_Connection *connection, void **state,
-                      enum MHD_RequestTerminationCode code) {
+void exchange_completed(void *closure, struct MHD_Connection *connection, void **state,
+                        enum MHD_RequestTerminationCode code) {
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange)
         return;
     *state = NULL;
     pthread_mutex_lock(&http->lock);
-    unlist(exchange);
+    receiving_unlist(exchange);
     pthread_mutex_unlock(&http->lock);
     if (exchange->stage == STAGE_WAITING)
         watch_remove(http->watch, &exchange->watched);
@@ -1100,105 +901,4 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
                  &exchange->watched); /* before the socket is closed and its number is reused */
     if (feed_close(exchange->feed))
         exchange_end(exchange);
-}
-
-/* ---- start and stop ---- */
-
-struct http *http_start(struct service *service, const struct http_options *options,
-                        struct error *err) {
-    struct http *http = calloc(1, sizeof *http);
-    if (!http) {
-        error_memory(err);
-        return NULL;
-    }
-    http->service = service;
-    if (getrandom(&http->id_prefix, sizeof http->id_prefix, 0) != sizeof http->id_prefix)
-        http->id_prefix = (uint32_t)clock_us(); /* ids only distinguish requests */
-    pthread_mutex_init(&http->lock, NULL);
-    clock_condition_init(&http->idle);
-
-    /* a quarter as many threads as decode: reading and writing is much less work */
-    const struct chores_options chores = {(service->options.workers + 3) / 4,
-                                          service->options.queue, WAITING_BYTES, service->metrics,
-                                          OVERDUE_MS};
-    const struct http_callbacks callbacks = {handle, completed, http, &http->connections};
-    http->bodies = bodies_create(service->options.body_memory, service->metrics);
-    if (!http->bodies)
-        error_memory(err);
-    else
-        http->watch = watch_start(service->options.heartbeat_ms, err);
-    if (http->watch)
-        http->chores = chores_start(&chores, err);
-    if (http->chores &&
-        connection_start_all(&http->connections, &options->connections, service->metrics, err) ==
-            0 &&
-        (!options->tls_cert || (http->tls = tls_open(options->tls_cert, options->tls_key, err)))) {
-        http->connections.tls = http->tls;
-        http->listeners =
-            http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
-    }
-    if (http->listeners)
-        return http;
-    http_stop(http);
-    return NULL;
-}
-
-const char *http_address(const struct http *http, size_t i, bool *admin) {
-    return http_listeners_address(http->listeners, i, admin);
-}
-
-size_t http_most_connections(const struct http *http) {
-    return http->connections.most + http->connections.most_admin;
-}
-
-int http_reload_certificate(struct http *http, struct error *err) {
-    return http->tls ? tls_reload(http->tls, err) : 0;
-}
-
-void http_quiesce(struct http *http) {
-    http_listeners_quiesce(http->listeners);
-    refuse_bodies(http);
-}
-
-void http_tidy(struct http *http) {
-    pthread_mutex_lock(&http->lock);
-    bool tidies = http->untidy && http->in_flight == 0;
-    http->untidy &= !tidies;
-    pthread_mutex_unlock(&http->lock);
-    if (tidies)
-        chores_tidy(http->chores);
-}
-
-bool http_wait_chores(struct http *http, enum metrics_chore kind, size_t timeout_ms) {
-    bool ended = chores_wait(http->chores, kind, timeout_ms);
-    if (!ended)
-        chores_abandon(http->chores);
-    return ended;
-}
-
-bool http_wait_idle(struct http *http, size_t timeout_ms) {
-    return clock_wait_zero(&http->idle, &http->lock, &http->in_flight, timeout_ms);
-}
-
-void http_stop(struct http *http) {
-    if (!http)
-        return;
-    for (enum metrics_chore kind = 0; http->chores && kind < CHORE_KINDS; kind++) {
-        while (!http_wait_chores(
-            http, kind, STOP_MS)) /* the connections of cancelled requests are resumed soon */
-            ;
-    }
-    refuse_bodies(http);
-    if (http->bodies)
-        bodies_close(http->bodies);
-    http_listeners_stop(http->listeners);
-    cutoff_free(http->connections.cutoff);
-    tls_free(http->tls);
-    chores_free(http->chores);
-    watch_free(http->watch);
-    bodies_free(http->bodies);
-    assert(http->in_flight == 0);
-    pthread_cond_destroy(&http->idle);
-    pthread_mutex_destroy(&http->lock);
-    free(http);
 }

@@ -19,6 +19,7 @@ struct listeners_options {
     const struct name_list *listen, *admin_listen; /* addresses; those for administrators */
     const char *standard; /* the address if listen is empty and systemd passed no socket */
     size_t socket_mode;   /* permissions of Unix sockets */
+    size_t threads;       /* of each address but those for administrators, which have one */
 };
 
 struct http_options {

@@ -299,11 +299,19 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
             MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0);
         struct MHD_OptionItem items[CONNECTION_OPTIONS];
         connection_options(&door->gate, items);
+
+        /* libmicrohttpd divides the connections among the threads; a pool has at least two */
+        size_t most_threads = door->gate.admin ? 1 : door->gate.crowd.most / LEAST_SHARE;
+        unsigned threads =
+            (unsigned)(options->threads < most_threads ? options->threads : most_threads);
+        const struct MHD_OptionItem pool[] = {
+            {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
+            {MHD_OPTION_END, 0, NULL}};
         /* the options after the first END are for HTTPS only */
         door->daemon = MHD_start_daemon(
             flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
             door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed,
-            callbacks->closure, MHD_OPTION_ARRAY, items,
+            callbacks->closure, MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY, pool,
             tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
             MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
         if (!door->daemon)

@@ -42,9 +42,11 @@ static const struct {
 /* Replaces libmicrohttpd's function of this name, which the library itself calls through the
  * linker: its own replies are HTML, with status 500 if a chunk extension is too long, and clients
  * expect JSON. No version of the library has an interface for this. If memory runs out, the
- * library's reply is sent. */
-enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status,
-                                   struct MHD_Response *response) {
+ * library's reply is sent. The library must see this function, which -fvisibility=hidden would
+ * hide. */
+__attribute__((visibility("default"))) enum MHD_Result
+MHD_queue_response(struct MHD_Connection *connection, unsigned status,
+                   struct MHD_Response *response) {
     struct reply reply = {0};
     if (status >= STATUS_INVALID) {
         size_t i = 0, count = sizeof refusals / sizeof *refusals;

@@ -116,23 +116,25 @@ void watch_add(struct watch *watch, struct watched *watched, struct request *req
     if (watch->first)
         watch->first->previous = watched;
     watch->first = watched;
+    pthread_mutex_unlock(&watch->lock);
+
     /* One event is enough: a peer that has hung up does not come back. */
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLONESHOT,
                                 .data.u64 = watched->serial};
     if (epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         watched->fd = -1;
-    pthread_mutex_unlock(&watch->lock);
 }
 
 void watch_remove(struct watch *watch, struct watched *watched) {
     pthread_mutex_lock(&watch->lock);
-    if (watched->serial != STOP_SERIAL) {
-        if (watched->fd >= 0)
-            epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
+    bool listed = watched->serial != STOP_SERIAL;
+    if (listed) {
         *(watched->previous ? &watched->previous->next : &watch->first) = watched->next;
         if (watched->next)
             watched->next->previous = watched->previous;
         watched->serial = STOP_SERIAL;
     }
     pthread_mutex_unlock(&watch->lock);
+    if (listed && watched->fd >= 0)
+        epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
 }

@@ -162,10 +162,17 @@ static const char *name_shown(struct bytes bytes) {
     return 3 * zeros[0] > pairs && zeros[1] == 0 ? "UTF-16BE" : NULL;
 }
 
-/* Decodes the bytes by one converter. Returns 0, -1 with ERROR_MEMORY, or 1 if they are not valid;
- * *line: the place. */
-static int decode(UConverter *from, struct bytes bytes, struct arena *arena,
-                  struct encoding *encoding, struct bytes *out, size_t *line, struct error *err) {
+/* What one converter makes of bytes. */
+struct decoded {
+    struct bytes text;
+    bool mark;   /* it began with a mark of UTF-8 */
+    size_t line; /* where they are not valid */
+};
+
+/* Decodes the bytes by one converter. Returns 0, -1 with ERROR_MEMORY, or 1 if they are not valid.
+ */
+static int decode(UConverter *from, struct bytes bytes, struct arena *arena, struct decoded *out,
+                  struct error *err) {
     struct bytes_buffer text = {.arena = arena};
     UErrorCode status = U_ZERO_ERROR;
     UConverter *to = ucnv_open("UTF-8", &status);
@@ -177,14 +184,14 @@ static int decode(UConverter *from, struct bytes bytes, struct arena *arena,
     if (result < 0)
         return -1;
     if (result > 0) {
-        *line = 1;
+        out->line = 1;
         for (size_t i = 0; i < text.length; i++)
-            *line += text.bytes[i] == '\n';
+            out->line += text.bytes[i] == '\n';
         return 1;
     }
-    encoding->mark = bytes_begin(text.bytes, text.bytes + text.length, utf8_mark);
-    size_t skipped = encoding->mark ? strlen(utf8_mark) : 0;
-    *out = (struct bytes){text.bytes + skipped, text.length - skipped};
+    out->mark = bytes_begin(text.bytes, text.bytes + text.length, utf8_mark);
+    size_t skipped = out->mark ? strlen(utf8_mark) : 0;
+    out->text = (struct bytes){text.bytes + skipped, text.length - skipped};
     return 0;
 }
 
@@ -195,17 +202,17 @@ bool encoding_may_differ(struct bytes text) {
            (stated.length > 0 && !bytes_among_any_case(stated, "utf-8 us-ascii"));
 }
 
-int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena,
+int encoding_read(struct bytes bytes, struct encoding_names stated, struct arena *arena,
                   struct encoding *encoding, struct bytes *out, struct error *err) {
     const char *shown = name_shown(bytes);
     const struct bytes own = bytes_of(shown ? shown : "");
     struct bytes wrong = nothing, unknown = nothing;
-    size_t line = 0;
+    struct decoded made = {0};
     bool utf8 = utf8_valid(bytes.start, bytes.length), ascii = utf8;
     for (size_t i = 0; i < bytes.length && ascii; i++)
         ascii = (unsigned char)bytes.start[i] < 0x80;
-    for (size_t i = 0; i < (shown ? 1 : count); i++) {
-        const struct bytes name = shown ? own : stated[i];
+    for (size_t i = 0; i < (shown ? 1 : stated.count); i++) {
+        const struct bytes name = shown ? own : stated.all[i];
         UConverter *from = open_converter(name, true);
         if (!from) {
             unknown = name.length > 0 ? name : unknown;
@@ -217,17 +224,15 @@ int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, 
          * in another way. */
         bool is_utf8 = ucnv_getType(from) == UCNV_UTF8,
              mistaken = utf8 && !ascii && ucnv_getMaxCharSize(from) == 1;
-        struct encoding made = {0};
-        struct bytes text = nothing;
-        int result = is_utf8 || mistaken ? 1 : decode(from, bytes, arena, &made, &text, &line, err);
+        int result = is_utf8 || mistaken ? 1 : decode(from, bytes, arena, &made, err);
         ucnv_close(from);
         if (result < 0)
             return -1;
-        if (result == 0 && (shown || text.length == 0 || (unsigned char)*bytes.start >= 0x80 ||
-                            *text.start == *bytes.start)) {
-            memcpy(made.name, name.start, name.length);
-            *encoding = made;
-            *out = text;
+        if (result == 0 && (shown || made.text.length == 0 || (unsigned char)*bytes.start >= 0x80 ||
+                            *made.text.start == *bytes.start)) {
+            *encoding = (struct encoding){.mark = made.mark};
+            memcpy(encoding->name, name.start, name.length);
+            *out = made.text;
             return 0;
         }
         if (is_utf8 && utf8)
@@ -243,7 +248,7 @@ int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, 
         return error_set(err, ERROR_INPUT, "the encoding \"%.*s\" is not known",
                          (int)utf8_clip(unknown.start, unknown.length, ENCODING_NAME_BYTES),
                          unknown.start);
-    return error_set(err, ERROR_INPUT, "line %zu is not valid %.*s", line, (int)wrong.length,
+    return error_set(err, ERROR_INPUT, "line %zu is not valid %.*s", made.line, (int)wrong.length,
                      wrong.start);
 }
 

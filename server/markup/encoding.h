@@ -21,12 +21,18 @@ struct bytes encoding_of_type(struct bytes type);
 
 /* Returns false for XML that encoding_read would take for UTF-8, by its first bytes. */
 bool encoding_may_differ(struct bytes text);
-/* Decodes bytes of any encoding. stated: the names of encodings, [count], of which the first that
- * fits is used, unless the bytes show another. If none fits and the bytes are UTF-8, or nothing was
- * stated or shown, *out is the bytes, and the name of *encoding is empty. Time is linear, and the
+/* The names of encodings that were stated. */
+struct encoding_names {
+    const struct bytes *all; /* [count] */
+    size_t count;
+};
+
+/* Decodes bytes of any encoding. Of those that were stated the first that fits is used, unless the
+ * bytes show another. If none fits and the bytes are UTF-8, or nothing was stated or shown, *out is
+ * the bytes, and the name of *encoding is empty. Time is linear, and the
  * budget of the arena lets others run in between. Returns -1 with ERROR_MEMORY, or with
  * ERROR_INPUT, whose message names the line or the unknown encoding. */
-int encoding_read(struct bytes bytes, const struct bytes *stated, size_t count, struct arena *arena,
+int encoding_read(struct bytes bytes, struct encoding_names stated, struct arena *arena,
                   struct encoding *encoding, struct bytes *out, struct error *err);
 /* Encodes a text. references: characters that the encoding lacks become references ("&#339;").
  * Returns 1 if it lacks some without them, or -1 with ERROR_MEMORY. */

@@ -2,8 +2,10 @@
  * or a pasted text may hold. It also pairs tags, which may be pieces of different texts. */
 #include "server/markup/marks.h"
 #include "model/base/utf8.h"
+#include "model/text/spans.h"
 #include "server/markup/html.h"
 #include "server/markup/markup.h"
+#include "server/markup/segment.h"
 #include <ctype.h>
 
 enum {
@@ -246,7 +248,9 @@ static bool take_ticks(struct mark_scan *scan, const char *at, const char *end, 
         (run == 1 && memchr(content, '\'', (size_t)(close - content))))
         return false;
     set_mark(scan, begin, after, MARK_UNIT, mark);
-    show(mark, content, (size_t)(close - content));
+    size_t length = (size_t)(close - content);
+    if (length <= MARK_SHOWN_BYTES && segment_is_word(content, length))
+        show(mark, content, length);
     return true;
 }
 
@@ -275,6 +279,10 @@ bool marks_next(struct mark_scan *scan, struct mark *mark) {
                         scan->length <= MOST_LABEL;
     for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
         size_t skipped = marking ? marking->skip(marking, at, end) : 0;
+        if (bytes_begin(at, end, "<<")) { /* <<name>> is no tag */
+            size_t begin = (size_t)(at - scan->text);
+            skipped = opaque_at(NOTATION_CODES, scan->text, scan->length, begin) - begin;
+        }
         bool found = false;
         if (skipped > 0) {
             at += skipped - 1;

@@ -14,7 +14,7 @@
  * of the markup.
  *
  * The values of attributes that people read (alt, title, placeholder, aria-label, the value of a
- * submit button, ...) are segments, too.
+ * submit button, ...) and the names and descriptions of JSON-LD are segments, too.
  *
  * Translation skips script, style, code, pre, textarea, template, svg, math, elements with
  * translate="no" or class="notranslate", and character references with unknown names. Inside a
@@ -89,6 +89,7 @@ enum piece_bond {
 struct piece_inset {
     uint32_t piece, begin, end; /* bytes of the piece's raw */
     bool language, root;        /* a language code; that of the whole document */
+    bool json;                  /* a string of JSON-LD */
     const char *text;           /* [length] the decoded value */
     size_t length;
     uint32_t segment; /* its index in markup->segments */
@@ -196,6 +197,13 @@ struct markup_link {
     struct span source, target;
 };
 
+/* A place that is given to an inline element or a unit, by its first piece: bytes of the
+ * translation. A unit has no words in the translation, so that both ends are the same. */
+struct markup_placed {
+    size_t piece, parent; /* parent: the index of the element around it + 1; 0: none */
+    size_t begin, past;
+};
+
 struct markup_translation {
     const char *text; /* [length] a segment is one line: a line end in it is written as a space */
     size_t length;
@@ -204,6 +212,9 @@ struct markup_translation {
     size_t word_count;
     struct markup_link *links; /* [link_count] in any order; markup_write sorts them */
     size_t link_count;
+    const struct markup_placed *placed; /* [placed_count] in the order of their begins; NULL: words
+                                           and links decide */
+    size_t placed_count;
     bool lossy; /* it is known to lack something that its source has: signs, amounts */
 };
 

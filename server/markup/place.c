@@ -18,9 +18,10 @@
 enum {
     MAX_GAP = 8, /* the most words with other links between two words of a run */
     MAX_FAR =
-        256,  /* the distance from its point, in words, within which a node may take a free word */
-    NEAR = 2, /* the distance within which an unlinked word is preferred to a linked one */
-    MAX_COPY = 128,      /* bytes of an element that may stand in the translation as they are */
+        256, /* the distance from its point, in words, within which a node may take a free word */
+    COPY_WINDOW = 1024, /* words among which a unit's copy is looked for */
+    NEAR = 2,       /* the distance within which an unlinked word is preferred to a linked one */
+    MAX_COPY = 128, /* bytes of an element that may stand in the translation as they are */
     MAX_COPY_FAR = 1024, /* bytes away from its point */
     MAX_COPIES = 16,     /* the number of these places that are examined */
     MOST_CHUNK = 64,     /* bytes without white space that are looked at on either side of a unit */
@@ -409,24 +410,90 @@ static bool is_free(const struct placer *placer, const struct place_node *node, 
     return word >= parent->first && word < parent->end && placer->owner[word] == node->parent;
 }
 
-/* Takes the word that represents a unit, if the translation has it unchanged. */
+static bool is_letter(int32_t c) {
+    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
+}
+
+/* True for what names of programs consist of, too: require_relative is one word. */
+static bool is_of_word(int32_t c) {
+    return c == '_' || is_letter(c);
+}
+
+/* True if the place is between two letters. */
+static bool cuts_word(const char *text, size_t length, size_t at) {
+    size_t before = at, past = at;
+    return at > 0 && at < length && is_of_word(character_previous(text, &before)) &&
+           is_of_word(character_next(text, length, &past));
+}
+
+/* True if bytes [begin,end) of the translation begin or end within a word only where the node does
+ * in the source. */
+static bool cuts_alike(const struct placer *placer, const struct place_node *node, size_t begin,
+                       size_t end) {
+    const struct markup_translation *translation = placer->translation;
+    const struct markup_segment *segment = placer->segment;
+    return (!cuts_word(translation->text, translation->length, begin) ||
+            cuts_word(segment->text, segment->length, node->source.begin)) &&
+           (!cuts_word(translation->text, translation->length, end) ||
+            cuts_word(segment->text, segment->length, node->source.end));
+}
+
+/* True if the word begins with what represents the unit, and not with other letters after it. */
+static bool is_copy(const struct placer *placer, const struct place_node *node, size_t word) {
+    size_t length = node->source.end - node->source.begin, begin = placer->words[word].begin;
+    return placer->owner[word] == node->parent && placer->words[word].end - begin >= length &&
+           memcmp(placer->translation->text + begin, placer->segment->text + node->source.begin,
+                  length) == 0 &&
+           cuts_alike(placer, node, begin, begin + length);
+}
+
+/* Returns how many units from this one on, which have the same parent, are represented by the same
+ * text, of as many as could have a copy in the window. */
+static size_t count_alike(const struct placer *placer, const struct place_node *node) {
+    const char *text = placer->segment->text;
+    const struct place_node *end = placer->nodes + placer->count;
+    size_t length = node->source.end - node->source.begin, count = 0;
+    if (end - node > COPY_WINDOW)
+        end = node + COPY_WINDOW;
+    for (const struct place_node *other = node; other < end; other++)
+        count += other->unit && other->parent == node->parent &&
+                 other->source.end - other->source.begin == length &&
+                 memcmp(text + other->source.begin, text + node->source.begin, length) == 0;
+    return count;
+}
+
+/* Takes the word that represents a unit, if the translation has it unchanged: the first, since
+ * units alike keep their order, or the one nearest to the expected place if there are more than
+ * units, because the text has the same word beside them. In a long text it is looked for around the
+ * expected place, so that many units take linear time. */
 static bool take_copy(const struct placer *placer, struct place_node *node) {
     const struct place_node *parent = &placer->nodes[node->parent];
-    const char *word = placer->segment->text + node->source.begin;
-    size_t length = node->source.end - node->source.begin;
-    if (!node->unit || length == 0)
+    size_t copies = 0, first = 0, nearest = 0;
+    if (!node->unit || node->source.begin == node->source.end)
         return false;
-    for (size_t i = parent->first; i < parent->end; i++) {
-        const char *text = placer->translation->text + placer->words[i].begin;
-        size_t bytes = placer->words[i].end - placer->words[i].begin;
-        if (placer->owner[i] == node->parent && bytes >= length &&
-            memcmp(text, word, length) == 0) {
-            node->first = i;
-            node->end = i + 1;
-            return true;
-        }
+    size_t point = find_point(placer, node), from = parent->first, to = parent->end;
+    if (to - from > COPY_WINDOW) {
+        from = point - from > COPY_WINDOW / 2 ? point - COPY_WINDOW / 2 : from;
+        to = to - from > COPY_WINDOW ? from + COPY_WINDOW : to;
     }
-    return false;
+    for (size_t i = from; i < to; i++) {
+        if (!is_copy(placer, node, i))
+            continue;
+        first = copies == 0 ? i : first;
+        nearest = copies == 0 || (i < point ? point - i : i - point) <
+                                     (nearest < point ? point - nearest : nearest - point)
+                      ? i
+                      : nearest;
+        copies++;
+    }
+    if (copies == 0)
+        return false;
+    node->first =
+        copies > 1 && placer->translation->link_count > 0 && copies > count_alike(placer, node)
+            ? nearest
+            : first;
+    node->end = node->first + 1;
+    return true;
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -484,29 +551,6 @@ static bool take_run(struct placer *placer, struct place_node *node) {
     node->end = node->first + 1;
     return !placer->spoken[node->first] ||
            (length == 1 && placer->segment->text[node->source.begin] == '&');
-}
-
-static bool is_letter(int32_t c) {
-    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
-}
-
-/* True if the place is between two letters. */
-static bool cuts_word(const char *text, size_t length, size_t at) {
-    size_t before = at, past = at;
-    return at > 0 && at < length && is_letter(character_previous(text, &before)) &&
-           is_letter(character_next(text, length, &past));
-}
-
-/* True if bytes [begin,end) of the translation begin or end within a word only where the node does
- * in the source. */
-static bool cuts_alike(const struct placer *placer, const struct place_node *node, size_t begin,
-                       size_t end) {
-    const struct markup_translation *translation = placer->translation;
-    const struct markup_segment *segment = placer->segment;
-    return (!cuts_word(translation->text, translation->length, begin) ||
-            cuts_word(segment->text, segment->length, node->source.begin)) &&
-           (!cuts_word(translation->text, translation->length, end) ||
-            cuts_word(segment->text, segment->length, node->source.end));
 }
 
 /* Takes a name or a part of a word that is unchanged in the translation, near the expected place of
@@ -665,13 +709,28 @@ static bool is_within(const char *text, size_t length, size_t at, size_t *end) {
     return before && after;
 }
 
+/* Returns the end of the marks that follow a word directly, before white space or the end; else,
+ * the place itself. */
+static size_t skip_marks(const char *text, size_t length, size_t place) {
+    size_t before = place, at = place, next = place;
+    if (place == 0 || character_is_space(character_previous(text, &before)))
+        return place;
+    while (at < length && character_is_punctuation(character_next(text, length, &next)))
+        at = next;
+    return at == length || bytes_space_at(text, length, at) ? at : place;
+}
+
 /* Moves a unit that is about to be placed within a word after that word, unless it was within one
- * in the source. White space that replaces white space moves to the next of it. */
+ * in the source. White space that replaces white space moves to the next of it, and after marks. */
 static void leave_word(const struct placer *placer, struct place_node *node) {
     const char *text = placer->translation->text, *source = placer->segment->text;
     const struct place_node *parent = &placer->nodes[node->parent];
     size_t end, unused, past = node->begin;
     bool blank = placer->markup->pieces[node->piece].blank;
+    if (blank && node->begin < parent->past) {
+        end = skip_marks(text, parent->past, node->begin);
+        node->begin = node->past = end;
+    }
     if (!is_within(text, placer->translation->length, node->begin, &end) ||
         node->begin == parent->past ||
         (!blank && is_within(source, placer->segment->length, node->source.begin, &unused)))
@@ -764,10 +823,44 @@ static int list_bare(struct placer *placer, struct arena *arena) {
     return 0;
 }
 
+/* Lists the nodes whose places the translation gives. */
+static int list_given(struct placer *placer, struct arena *arena) {
+    const struct markup_segment *segment = placer->segment;
+    const struct markup_translation *translation = placer->translation;
+    const struct piece *pieces = placer->markup->pieces;
+    placer->nodes = arena_alloc(arena, translation->placed_count + 1, sizeof *placer->nodes);
+    if (!placer->nodes)
+        return -1;
+    add_node(placer, segment->first, segment->end, 0, 0, segment->length);
+    placer->nodes[0].past = translation->length;
+    for (size_t i = 0; i < translation->placed_count; i++) {
+        const struct markup_placed *placed = &translation->placed[i];
+        const struct piece *piece = &pieces[placed->piece];
+        bool unit = piece->kind == PIECE_UNIT || piece->opaque;
+        placer->nodes[placer->count++] = (struct place_node){
+            .piece = placed->piece,
+            .end_piece = piece->kind == PIECE_UNIT ? placed->piece : piece->pair,
+            .parent = placed->parent,
+            .end = unit,
+            .begin = placed->begin,
+            .past = placed->past,
+            .given = true,
+            .unit = unit,
+            .part = piece->part};
+    }
+    return 0;
+}
+
 size_t place_elements(const struct markup *markup, const struct markup_segment *segment,
                       const struct markup_translation *translation, struct arena *arena,
                       struct place_node **nodes) {
     struct placer placer = {.markup = markup, .segment = segment, .translation = translation};
+    if (translation->placed) {
+        if (list_given(&placer, arena) != 0)
+            return 0;
+        *nodes = placer.nodes;
+        return placer.count;
+    }
     if (!markup_is_placed(markup, segment)) {
         if (list_bare(&placer, arena) != 0)
             return 0;

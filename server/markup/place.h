@@ -10,6 +10,7 @@ struct place_node {
     size_t parent;
     size_t first, end;  /* words of the translation */
     size_t begin, past; /* bytes of the translation; equal if the node is a point between words */
+    bool given;         /* the translation gives the place */
     bool unit, part, last;                   /* last: nothing follows in the element around it */
     bool space_before, space_after;          /* there is white space beside it in the source */
     bool word_before, word_after;            /* there is a letter or a digit beside it */

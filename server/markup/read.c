@@ -6,12 +6,14 @@
  * attributes. Such numbers also replace the content of scripts and styles and, in comments,
  * declarations and instructions that HTML does not know. */
 #include "server/markup/html.h"
+#include "server/markup/linked_data.h"
 #include "server/markup/marks.h"
 #include "server/markup/segment.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
 #include <libxml/SAX2.h>
 #include <libxml/parserInternals.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <threads.h>
@@ -35,6 +37,11 @@ struct hider {
     struct bytes *spans; /* [count] hidden parts of the markup, such as the attributes of a tag */
     size_t count, room;
     const char *done; /* the markup up to here is in the output */
+    /* The directives of templates outside of the body, {% load a %}, are hidden, because the parser
+     * would begin a paragraph there, and drop the tags around it. */
+    const char *body, *after; /* where the body begins, and where it has ended; NULL: nowhere */
+    const char *text;         /* the end of the last tag */
+    struct bytes within;      /* an element outside of the body whose content is read */
 };
 
 /* Returns the place after the next `mark`, or the end. */
@@ -101,22 +108,65 @@ static const char *hide_tag(struct hider *hider, const char *at, const char *end
     return at == content || hide(hider, content, at, HIDDEN " ", "") ? at : NULL;
 }
 
-/* Writes `before` and the markup with its attributes hidden. Returns -1 if memory runs out. */
-static int hide_attributes(const char *before, const char *markup, size_t length,
-                           struct arena *arena, struct hider *hider) {
+/* True if the markup at this place is outside of the body. */
+static bool is_outside(const struct hider *hider, const char *at) {
+    return (hider->body && at < hider->body) || (hider->after && at >= hider->after);
+}
+
+/* Hides the text before a tag, with the white space around it, if it is outside of the body.
+ * Returns false if memory runs out. */
+static bool hide_text(struct hider *hider, const char *end) {
+    const char *begin = hider->text;
+    while (begin < end && byte_is_space(*begin))
+        begin++;
+    return begin == end || hider->within.length > 0 || !is_outside(hider, begin) ||
+           hide(hider, hider->text, end, "<!--" HIDDEN " ", "-->");
+}
+
+/* Notes that a tag at `at` has been read up to `after`. */
+static void note_tag(struct hider *hider, const char *at, const char *after) {
+    bool ends = at[1] == '/';
+    const char *begin = at + 1 + ends, *past = begin;
+    hider->text = after;
+    while (past < after && html_is_of_name(*past))
+        past++;
+    struct bytes name = bytes_between(begin, past);
+    if (name.length == 0)
+        return;
+    if (ends && hider->within.length == 0 && bytes_are_any_case(name, "body"))
+        hider->after = after;
+    else if (ends && bytes_same_any_case(name, hider->within))
+        hider->within = nothing;
+    else if (!ends && hider->within.length == 0 && is_outside(hider, at) && after[-2] != '/' &&
+             !bytes_among_any_case(name, "html head body meta link base"))
+        hider->within = name;
+}
+
+/* Writes the markup with its attributes hidden, within ROOT unless it is `rooted`. Returns -1 if
+ * memory runs out. */
+static int hide_attributes(bool rooted, const char *markup, size_t length, struct arena *arena,
+                           struct hider *hider) {
     const char *at = markup, *end = markup + length;
-    *hider = (struct hider){.out.arena = arena, .done = markup};
-    bytes_put_string(&hider->out, before);
+    *hider = (struct hider){.out.arena = arena, .done = markup, .text = markup};
+    static const char *const bodies[] = {"<body", "</head", "<html"};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies && rooted && !hider->body; i++)
+        hider->body = strcasestr(markup, bodies[i]);
+    bytes_put_string(&hider->out, rooted ? "" : "<" ROOT ">");
     while (at && (at = memchr(at, '<', (size_t)(end - at))) != NULL && end - at > 1) {
         /* HTML's standard, but not every version of the parser, reads a comment at "<!" without a
-         * comment or document type, and at
-         * "<?" without an instruction. */
+         * comment or document type, and at "<?" without an instruction. */
         bool bogus =
             (at[1] == '?' &&
              (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
             (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
-        if (isalpha((unsigned char)
-                        at[1])) { /* before anything else '<' is text, as in HTML's standard */
+        const char *tag = at;
+        if (!isalpha((unsigned char)at[1]) && (!at[1] || !strchr("!?/", at[1]))) {
+            at++; /* before anything else '<' is text, as in HTML's standard */
+            continue;
+        }
+        if (!hide_text(hider, at)) {
+            at = NULL;
+        } else if (isalpha((unsigned char)at[1])) {
             at = hide_tag(hider, at, end);
         } else if (bytes_begin(at, end, "<!--")) {
             at = skip_past(at + 4, end, "-->");
@@ -128,9 +178,12 @@ static int hide_attributes(const char *before, const char *markup, size_t length
                                      (isalpha((unsigned char)at[2]) || strchr("_:.", at[2])))) {
             at += 2; /* this is not an end tag, and the parser continues here */
         } else {
-            at = at[1] && strchr("!?/", at[1]) ? skip_past(at, end, ">") : at + 1;
+            at = skip_past(at, end, ">");
         }
+        if (at)
+            note_tag(hider, tag, at);
     }
+    hide_text(hider, end);
     bytes_put(&hider->out, hider->done, (size_t)(end - hider->done));
     return hider->out.failed || arena_failed(arena) ? -1 : 0;
 }
@@ -169,6 +222,7 @@ struct reader {
     size_t inset_count, inset_room;
     bool rooted, failed;
     bool tags;          /* there are tags in text */
+    bool linked;        /* the last tag is that of JSON-LD */
     struct error error; /* an error in the markup, if it caused the failure */
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
@@ -341,15 +395,6 @@ static bool find_hidden(const struct reader *reader, const char *text, size_t le
     return true;
 }
 
-/* Adds the content of a script or style. */
-static void on_code(void *owner, const xmlChar *code, int length) {
-    struct reader *reader = owner;
-    struct bytes hidden = {(const char *)code, (size_t)length};
-    end_text(reader);
-    find_hidden(reader, hidden.start, hidden.length, &hidden);
-    add(reader, PIECE_RAW, hidden.start, hidden.length);
-}
-
 /* ---- start tags ---- */
 
 /* Returns the attributes as written in the markup. Those of a tag without an end were not hidden,
@@ -443,10 +488,32 @@ static bool decode_value(struct reader *reader, struct bytes value, struct bytes
     return segment_has_letters(text->start, 0, text->length);
 }
 
+/* Adds a value that is rewritten. */
+static void add_inset(struct reader *reader, struct piece_inset inset) {
+    struct piece_inset *insets = arena_grow(reader->arena, reader->insets, reader->inset_count,
+                                            &reader->inset_room, 1, sizeof *insets);
+    if (!insets) {
+        fail(reader);
+        return;
+    }
+    reader->insets = insets;
+    insets[reader->inset_count++] = inset;
+}
+
+/* True for a code of a language, rather than a template that writes one. */
+static bool is_language(struct bytes value) {
+    for (size_t i = 0; i < value.length; i++)
+        if (!isalnum((unsigned char)value.start[i]) && !strchr("-_", value.start[i]))
+            return false;
+    return value.length > 0;
+}
+
 static void put_attribute(struct reader *reader, const char *element,
                           const struct html_attribute *attribute, bool prose) {
     struct bytes_buffer *tag = &reader->markup;
-    bytes_put_string(tag, " ");
+    /* a name with a quotation mark is a part of a template: {{ a | default: "b" }} */
+    bool part = memchr(attribute->name.start, '"', attribute->name.length);
+    bytes_put_string(tag, part && attribute->name.start[-1] == '"' ? "" : " ");
     bytes_put(tag, attribute->name.start, attribute->name.length);
     if (!attribute->has_value)
         return;
@@ -460,8 +527,8 @@ static void put_attribute(struct reader *reader, const char *element,
     bytes_put_string(tag, "\"");
 
     struct bytes text = attribute->value;
-    inset.language = text.length > 0 && (bytes_are_any_case(attribute->name, "lang") ||
-                                         bytes_are_any_case(attribute->name, "xml:lang"));
+    inset.language = is_language(text) && (bytes_are_any_case(attribute->name, "lang") ||
+                                           bytes_are_any_case(attribute->name, "xml:lang"));
     inset.root = strcmp(element, "html") == 0;
     if (inset.language)
         text.start = arena_copy(reader->arena, text.start, text.length);
@@ -469,14 +536,32 @@ static void put_attribute(struct reader *reader, const char *element,
         return;
     inset.text = text.start;
     inset.length = text.length;
-    struct piece_inset *insets = arena_grow(reader->arena, reader->insets, reader->inset_count,
-                                            &reader->inset_room, 1, sizeof *insets);
-    if (!insets) {
-        fail(reader);
-        return;
-    }
-    reader->insets = insets;
-    insets[reader->inset_count++] = inset;
+    add_inset(reader, inset);
+}
+
+/* Adds the content of a script or style. */
+static void on_code(void *owner, const xmlChar *code, int length) {
+    struct reader *reader = owner;
+    struct bytes hidden = {(const char *)code, (size_t)length};
+    struct linked_text *texts = NULL;
+    size_t insets = reader->inset_count;
+    end_text(reader);
+    find_hidden(reader, hidden.start, hidden.length, &hidden);
+    size_t count = reader->linked ? linked_data_find(hidden, reader->arena, &texts) : 0;
+    for (size_t i = 0; i < count && !reader->failed; i++)
+        if (segment_has_letters(texts[i].text.start, 0, texts[i].text.length))
+            add_inset(reader,
+                      (struct piece_inset){.piece = (uint32_t)reader->count,
+                                           .begin = (uint32_t)(texts[i].raw.start - hidden.start),
+                                           .end = (uint32_t)(texts[i].raw.start +
+                                                             texts[i].raw.length - hidden.start),
+                                           .json = true,
+                                           .text = texts[i].text.start,
+                                           .length = texts[i].text.length});
+    struct piece *piece = add(reader, PIECE_RAW, hidden.start, hidden.length);
+    if (piece && reader->inset_count > insets)
+        piece->inset = (uint32_t)insets + 1;
+    reader->linked = false;
 }
 
 /* Opens an element with translate="yes" and these flags. An element that is not translated, but
@@ -530,12 +615,16 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     /* Add the tag. An attribute whose name contains '<' is text after a tag that was not closed. */
     size_t insets = reader->inset_count;
     unsigned rows = translated ? find_read_rows(name, attributes) : 0;
+    reader->linked = false;
     bytes_put_string(&reader->markup, "<");
     bytes_put_string(&reader->markup, name);
     for (at = begin; html_next_attribute(&at, end, &attribute);) {
         if (!memchr(attribute.name.start, '<', attribute.name.length))
             put_attribute(reader, name, &attribute, is_read(&attribute, rows));
+        reader->linked |= bytes_are_any_case(attribute.name, "type") &&
+                          bytes_are_any_case(attribute.value, "application/ld+json");
     }
+    reader->linked &= translated && strcmp(name, "script") == 0;
     bytes_put_string(&reader->markup, is_void ? "/>" : ">");
     if (!translated)
         reader->inset_count = insets;
@@ -693,7 +782,7 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
 
 static int read_html(const char *text, size_t length, struct arena *arena, struct markup *markup,
                      struct error *err) {
-    static once_flag once = ONCE_FLAG_INIT;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static const htmlSAXHandler handler = {
         .startElement = on_start,
         .endElement = on_end,
@@ -714,13 +803,12 @@ static int read_html(const char *text, size_t length, struct arena *arena, struc
     for (const char *at = whole; !reader->rooted && (at = strchr(at, '<')) != NULL; at++)
         for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
             reader->rooted |= strncasecmp(at, roots[i], strlen(roots[i])) == 0;
-    if (hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena,
-                        &reader->hidden) != 0)
+    if (hide_attributes(reader->rooted, whole, length, arena, &reader->hidden) != 0)
         return error_memory(err);
     reader->unread = reader->hidden.out.bytes;
     reader->unread_length = reader->hidden.out.length;
 
-    call_once(&once, set_up);
+    pthread_once(&once, set_up);
     if (reserve_fill(err) != 0)
         return -1;
     lacking = false;

@@ -145,16 +145,61 @@ bool segment_has_letters(const char *text, size_t begin, size_t end) {
     return false;
 }
 
-/* True if the content of a unit is one word, such as a name or a command, which is then a word of
- * the sentence. */
+/* Several signs are several tokens of a sentence, of which a unit takes the place of one. */
+bool segment_is_word(const char *text, size_t length) {
+    bool word = length > 0;
+    size_t next = 0;
+    for (size_t i = 0; word && i < length; i++)
+        word = !byte_is_space(text[i]);
+    if (!word)
+        return false;
+    character_next(text, length, &next);
+    word = next == length || opaque_at(NOTATION_ALL, text, length, 0) == length;
+    for (size_t at = 0; !word && at < length;) {
+        int32_t character = character_next(text, length, &at);
+        word = character_is_letter(character) || character_digit(character) >= 0;
+    }
+    return word;
+}
+
+/* True if the content of a unit is one word, which is then a word of the sentence. */
 static bool has_word(const struct piece *pieces, size_t unit) {
     const struct piece *inner = &pieces[unit + 1];
-    bool word = pieces[unit].kind == PIECE_OPEN && pieces[unit].stands_in &&
-                pieces[unit].pair == unit + 2 && inner->plain && inner->length > 0 &&
-                inner->length <= STAND_IN_BYTES;
-    for (size_t i = 0; word && i < inner->length; i++)
-        word = !byte_is_space(inner->raw[i]);
-    return word;
+    return pieces[unit].kind == PIECE_OPEN && pieces[unit].stands_in &&
+           pieces[unit].pair == unit + 2 && inner->plain && inner->length <= STAND_IN_BYTES &&
+           segment_is_word(inner->raw, inner->length);
+}
+
+/* True if it is read as one token of a sentence: letters, or one run. */
+static bool is_one(const char *text, size_t length) {
+    size_t letters = 0;
+    while (letters < length && ascii_letter(text[letters]))
+        letters++;
+    return length > 0 && (letters == length || opaque_at(NOTATION_ALL, text, length, 0) == length);
+}
+
+/* Adds what represents the content of a unit in its sentence: all of it, or without the signs
+ * around it (~flask.Request), or its first name in braces (.Request.args), whichever is one token.
+ * Several would be words of their own, which go elsewhere or are written twice. */
+static void put_word(struct segment_text *out, const struct piece *inner) {
+    const char *begin = inner->raw, *end = begin + inner->length, *name;
+    while (begin < end && !ascii_word(*begin))
+        begin++;
+    while (end > begin && !ascii_word(end[-1]))
+        end--;
+    for (name = begin; name < end && (ascii_letter(*name) || ascii_digit(*name)); name++)
+        ;
+    bool whole = is_one(inner->raw, inner->length), core = is_one(begin, (size_t)(end - begin)),
+         braces = !whole && !core && name > begin && (size_t)(name - begin) + 2 <= inner->length;
+    if (braces) { /* it is no longer than the content, as the buffer's room expects */
+        put_text(out, "{", 1, false);
+        put_text(out, begin, (size_t)(name - begin), false);
+        put_text(out, "}", 1, false);
+    } else if (core && !whole) {
+        put_text(out, begin, (size_t)(end - begin), false);
+    } else {
+        put_text(out, inner->raw, inner->length, false);
+    }
 }
 
 bool segment_is_blank(const char *text, size_t length) {
@@ -183,7 +228,7 @@ static bool write_segment(struct piece *pieces, size_t first, size_t end, bool s
                 put_text(out, piece->source, piece->shown_length, false);
 
             if (has_word(pieces, i))
-                put_text(out, pieces[i + 1].raw, pieces[i + 1].length, false);
+                put_word(out, &pieces[i + 1]);
             out->space = piece->blank; /* white space is kept on both sides of a unit */
         }
         piece->end = (uint32_t)out->length;

@@ -11,6 +11,10 @@ int segment_cut(struct markup *markup, struct arena *arena, struct markup *out, 
  * languages. */
 bool segment_has_letters(const char *text, size_t begin, size_t end);
 
+/* True for one word, such as a name or a command, one sign, or a run that models read as one token,
+ * without white space. */
+bool segment_is_word(const char *text, size_t length);
+
 /* True if there is nothing but white space. */
 bool segment_is_blank(const char *text, size_t length);
 /* Returns the length of the text's first part: white space around a no-break space (*blank), signs

@@ -1,5 +1,6 @@
 /* This module hides how a document is put together again: its pieces, and the translations of its
  * segments with their elements in place. */
+#include "server/markup/linked_data.h"
 #include "server/markup/place.h"
 #include "server/markup/segment.h"
 #include <stdlib.h>
@@ -67,7 +68,9 @@ static void write_piece(const struct writing *writing, const struct piece *piece
         if (!anew)
             continue;
         bytes_put(out, piece->raw + done, inset->begin - done);
-        if (translation)
+        if (translation && inset->json)
+            linked_data_put(out, (struct bytes){translation->text, translation->length});
+        else if (translation)
             bytes_put_escaped(out, translation->text, translation->length, "&<>\"");
         else
             bytes_put_string(out, markup->language);
@@ -106,9 +109,10 @@ struct scribe {
     const struct order *orders;     /* [count] */
     size_t count;
     struct bytes_buffer *out;
-    size_t at;         /* bytes of the translation that have been written */
-    size_t fixed;      /* output up to here is a tag, a unit, or white space of the source */
-    size_t after_unit; /* the end of the last unit in the output; 0: none */
+    size_t at;          /* bytes of the translation that have been written */
+    size_t fixed;       /* output up to here is a tag, a unit, or white space of the source */
+    size_t after_unit;  /* the end of the last unit in the output; 0: none */
+    size_t after_blank; /* the same of one that is white space */
     enum piece_notation notation;
     struct markup_place *places; /* places of the translation's bytes; NULL: not wanted */
 };
@@ -204,6 +208,8 @@ static void write_blank(struct scribe *scribe, const struct place_node *node) {
     scribe->out->length -= before && yields;
     scribe->at = rest;
     put_unit(scribe, node);
+    scribe->after_unit = 0; /* it is the space before what follows */
+    scribe->after_blank = scribe->out->length;
 }
 
 /* Writes a unit between two words. White space is on the side where it was in the source;
@@ -229,7 +235,7 @@ static void write_point(struct scribe *scribe, const struct place_node *node) {
         }
         scribe->at = rest;
     }
-    if (before && !head)
+    if (before && !head && scribe->after_blank != scribe->out->length)
         bytes_put(scribe->out, " ", 1);
     put_unit(scribe, node);
     if (after)
@@ -240,6 +246,10 @@ static void write_point(struct scribe *scribe, const struct place_node *node) {
 static void write_unit(struct scribe *scribe, const struct place_node *node) {
     const struct piece *first = &scribe->writing->markup->pieces[node->piece];
     write_to(scribe, node->begin);
+    if (node->given) {
+        put_unit(scribe, node);
+        return;
+    }
     if (first->blank) {
         write_blank(scribe, node);
         return;

@@ -73,7 +73,7 @@ static const char *doctype_end(const char *at, const char *end) {
 }
 
 struct bytes xml_local_name(struct bytes name) {
-    const char *colon = memchr(name.start, ':', name.length);
+    const char *colon = name.length > 0 ? memchr(name.start, ':', name.length) : NULL;
     return colon ? bytes_between(colon + 1, name.start + name.length) : name;
 }
 
@@ -144,7 +144,7 @@ int xml_decode(const char *document, const struct xml_token *token, struct arena
         size_t length = read_character(at, end, true, &character);
         if (length == 0)
             return refuse(document, at, "unknown reference:",
-                          bytes_between(at, end - at > MOST_REFERENCE ? at + MOST_REFERENCE : end),
+                          (struct bytes){at, utf8_clip(at, (size_t)(end - at), MOST_REFERENCE)},
                           err);
         bytes_put(&text, bytes, character_put(character, bytes));
         at += length;
@@ -343,6 +343,10 @@ static int end_text(struct reader *reader) {
     text->length = 0;
     if (!copy)
         return error_memory(reader->err);
+
+    for (size_t i = 0; i < length; i++) /* XML has no notation for other control characters */
+        if ((unsigned char)copy[i] < ' ' && !memchr("\t\n\r", copy[i], 3))
+            copy[i] = ' ';
 
     /* Until segments are cut, `end` of the innermost open element's piece says that the element has
      * text of its own. */

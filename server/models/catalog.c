@@ -295,7 +295,7 @@ enum catalog_readiness catalog_take(struct catalog *catalog, struct served_model
     enum catalog_readiness readiness = CATALOG_NOT_YET;
     pthread_mutex_lock(&catalog->lock);
     if (model->state == MODEL_READY) {
-        model->asked_us = clock_us();
+        model->asked_us = model->used_us = clock_us();
         *loaded = loaded_model_acquire(model->loaded);
         readiness = CATALOG_READY;
     } else if (has_failed(model)) {
@@ -314,7 +314,7 @@ bool catalog_await(struct catalog *catalog, struct model_wait *wait) {
     bool never = taken && !known && wait->held_bytes > 0 &&
                  !fits_beside(catalog, model->bytes, wait->held_bytes);
     wait->next = NULL;
-    model->asked_us = clock_us();
+    model->asked_us = model->used_us = clock_us();
     if (known) {
         set_outcome(wait, model->loaded, &model->error);
     } else if (never) {
@@ -344,14 +344,17 @@ struct model_view catalog_view(struct catalog *catalog, struct served_model *mod
     const struct loading *loading = &catalog->loading;
     const char *planned =
         model->card ? translator_card_compute(model->card, loading->compute) : NULL;
-    bool listed = loading->shortlist == SHORTLIST_OF_MODEL ? model->info.lists
-                                                           : loading->shortlist == SHORTLIST_ON;
+    bool listed =
+        loading->shortlist == SWITCH_OF_MODEL ? model->info.lists : loading->shortlist == SWITCH_ON;
     pthread_mutex_lock(&catalog->lock);
     struct model_view view = {.state = model->state,
                               .bytes = model->bytes,
                               .compute = model->compute ? model->compute : planned,
                               .shortlist = listed,
                               .unchecked = model->unchecked,
+                              .in_use = model->used_us > 0 && !model->unchecked && model->loaded &&
+                                        loaded_model_used(model->loaded),
+                              .used_us = model->used_us,
                               .loaded = model->loaded ? loaded_model_acquire(model->loaded) : NULL,
                               .error = model->error};
     pthread_mutex_unlock(&catalog->lock);
@@ -554,17 +557,18 @@ static int add_others(const struct catalog *catalog, struct model_set *models,
     for (size_t i = 0; result == 0 && i < folders->count; i++) {
         struct served_model *model =
             served_model_read(folders->names[i], false, &catalog->loading, catalog->metrics, err);
-        bool replaced = false;
-        for (size_t j = 0; model && !replaced && j < downloaded->count; j++) {
-            const struct served_model *with = downloaded->all[j];
-            replaced = strcmp(with->info.name, model->info.name) == 0 ||
-                       (with->card && served_model_same(with, model));
+        const char *with = NULL; /* the folder that replaces this one */
+        for (size_t j = 0; model && !with && j < downloaded->count; j++) {
+            const struct served_model *other = downloaded->all[j];
+            if (strcmp(other->info.name, model->info.name) == 0 ||
+                (other->card && served_model_same(other, model)))
+                with = other->folder;
         }
         if (!model) {
             result = -1;
-        } else if (replaced) {
+        } else if (with) {
             log_event(LOG_INFO, "model_replaced", log_text("model", model->info.name),
-                      log_text("by", "a downloaded one"));
+                      log_text("by", with));
             served_model_release(model);
         } else {
             result = model_set_add(models, model, err);
@@ -619,8 +623,10 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
         pthread_mutex_lock(&catalog->lock);
         bool wanted = former ? old && old->state == MODEL_READY
                              : i >= given_first && i < given && could_fit(catalog, model->bytes);
-        if (old)
+        if (old) {
             model->asked_us = old->asked_us;
+            model->used_us = old->used_us;
+        }
         if (old && catalog->loading.compute && strcmp(catalog->loading.compute, "auto") == 0)
             model->compute = old->compute; /* measured once */
         pthread_mutex_unlock(&catalog->lock);
@@ -1010,7 +1016,7 @@ int catalog_open(struct catalog *catalog, struct error *err) {
     if (!models)
         return -1;
     put_in_service(catalog, models);
-    for (; catalog->started < THREADS; catalog->started++) {
+    for (; catalog->started < THREADS && !catalog->options.resident; catalog->started++) {
         if (pthread_create(&catalog->threads[catalog->started], NULL, runs[catalog->started],
                            catalog) != 0)
             return error_set(err, ERROR_MEMORY,

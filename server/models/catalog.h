@@ -70,8 +70,8 @@ struct loaded_model {
 /* How models are loaded, and for how many workers. */
 struct loading {
     const char *compute; /* as in struct translator_options */
-    enum translator_shortlist shortlist;
-    bool half_past;
+    enum translator_switch shortlist;
+    enum translator_switch half_past;
     size_t workers, rows;         /* rows: of each batch */
     size_t state_bytes;           /* bytes of each worker's state */
     struct metrics *metrics;      /* outlives the models */
@@ -121,6 +121,7 @@ struct served_model {
     size_t bytes;                /* bytes that it takes when loaded, or is expected to take */
     struct error error;          /* MODEL_FAILED: the reason, without the folder's path */
     int64_t asked_us;            /* when it was last used or loaded */
+    int64_t used_us;             /* when a request last asked for it; 0: never */
     int64_t changed_us;          /* when it failed; MODEL_LOADING: when the load was ordered */
     bool left;                   /* it is no longer in service */
     bool unchecked; /* MODEL_READY: its larger files have not been compared with its manifest yet */
@@ -186,6 +187,8 @@ struct catalog_options {
     const char *directory;           /* its folders are loaded on demand; NULL: none */
     bool downloads; /* it holds downloaded models: it need not exist, and its models replace those
                        of `folders` with the same name or languages */
+    bool resident; /* there are only `folders`, without a limit; they stay, and no thread is started
+                    */
     const char *usual; /* name of a model that must exist at the start; NULL: none */
     struct loading
         loading; /* how models are loaded; the catalog sets metrics, taken, integrity and extent */
@@ -197,7 +200,7 @@ struct catalog_options {
 /* Makes a catalog without models. The folders and strings of the options, and the metrics, must
  * outlive it. Returns NULL if memory runs out. */
 struct catalog *catalog_create(const struct catalog_options *options, struct metrics *metrics);
-/* Makes the first set and starts the threads. Called once. */
+/* Makes the first set and starts the threads, if there are any. Called once. */
 int catalog_open(struct catalog *catalog, struct error *err);
 /* Returns the set in service with a reference, which the caller must release before the catalog is
  * freed. NULL: no set yet. */
@@ -286,6 +289,8 @@ struct model_view {
     const char *compute; /* the compute type that it has, or will have when it is loaded; NULL:
                             auto, not chosen yet */
     bool shortlist;      /* it uses a shortlist, or will when it is loaded */
+    bool in_use;         /* requests have it; false while its files are compared, too */
+    int64_t used_us;     /* when a request last asked for it, of clock_us; 0: never */
     struct loaded_model *loaded; /* with a reference; NULL: it is not in memory */
     struct error error;
 };

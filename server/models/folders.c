@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <gnutls/crypto.h>
 #include <jansson.h>
+#include <nettle/sha2.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -168,21 +168,20 @@ struct model_origin folders_read_origin(const char *folder) {
 
 int folders_digest_file(int file, const char *path, const atomic_bool *stop,
                         unsigned char sha256[SHA256_BYTES], struct error *err) {
-    gnutls_hash_hd_t hash;
-    char *buffer = malloc(READ_BYTES);
-    int result = buffer && gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) == 0 ? 0 : error_memory(err);
-    bool started = result == 0;
+    struct sha256_ctx hash;
+    uint8_t *buffer = malloc(READ_BYTES);
+    int result = buffer ? 0 : error_memory(err);
+    sha256_init(&hash);
     for (ssize_t count = 1; result == 0 && count != 0;) {
         count = read(file, buffer, READ_BYTES);
         if (stop && atomic_load(stop))
             result = -1;
         else if (count < 0 && errno != EINTR)
             result = error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
-        else if (count > 0 && gnutls_hash(hash, buffer, (size_t)count) != 0)
-            result = error_set(err, ERROR_FILE, "SHA-256 is not available");
+        else if (count > 0)
+            sha256_update(&hash, (size_t)count, buffer);
     }
-    if (started)
-        gnutls_hash_deinit(hash, sha256);
+    sha256_digest(&hash, SHA256_BYTES, sha256);
     free(buffer);
     return result;
 }
@@ -265,13 +264,20 @@ static json_t *read_manifest(const char *folder, struct error *err) {
     return root;
 }
 
+/* A file of a model folder, and its entry in the manifest. */
+struct listed_file {
+    const char *folder, *name;
+    const json_t *entry;
+};
+
 /* Compares one file with its entry. A name that leads outside the folder is refused. Clears
  * found->checked if the content is not compared. */
-static int check_file(struct integrity *integrity, const char *folder, const char *name,
-                      const json_t *entry, enum integrity_extent extent,
-                      struct integrity_found *found, struct error *err) {
-    const json_t *bytes = json_object_get(entry, "bytes");
-    const char *digits = json_string_value(json_object_get(entry, "sha256"));
+static int check_file(struct integrity *integrity, const struct listed_file *file,
+                      enum integrity_extent extent, struct integrity_found *found,
+                      struct error *err) {
+    const char *name = file->name;
+    const json_t *bytes = json_object_get(file->entry, "bytes");
+    const char *digits = json_string_value(json_object_get(file->entry, "sha256"));
     unsigned char listed[SHA256_BYTES], sha256[SHA256_BYTES];
     char path[MODEL_PATH_BYTES];
     struct stat status;
@@ -284,7 +290,7 @@ static int check_file(struct integrity *integrity, const char *folder, const cha
     if (strcmp(name, "model.safetensors") == 0)
         hex_print(listed, SHA256_BYTES, found->sha256);
 
-    if (make_path(path, folder, name, err) != 0)
+    if (make_path(path, file->folder, name, err) != 0)
         return -1;
     if (stat(path, &status) != 0)
         return error_set(err, ERROR_FORMAT,
@@ -335,7 +341,8 @@ int integrity_check(struct integrity *integrity, const char *folder, enum integr
         return error_set(err, inner.code, "%s", inner.message);
     int result = 0;
     json_object_foreach(files, name, entry) {
-        if ((result = check_file(integrity, folder, name, entry, extent, &all, err)) != 0)
+        if ((result = check_file(integrity, &(struct listed_file){folder, name, entry}, extent,
+                                 &all, err)) != 0)
             break;
     }
     json_decref(manifest);
@@ -414,6 +421,7 @@ int installed_read(const char *folder, struct installed *out, struct error *err)
         return -1;
     struct translator_info info = translator_card_info(card);
     struct installed made = {.folder = strdup(folder)};
+    snprintf(made.model, sizeof made.model, "%s", info.name);
     snprintf(made.source, sizeof made.source, "%s", info.source);
     snprintf(made.target, sizeof made.target, "%s", info.target);
     translator_card_free(card);

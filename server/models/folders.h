@@ -104,7 +104,8 @@ int manifest_update(const char *folder, const char *const *names, size_t count, 
 /* A model folder. */
 struct installed {
     char *folder;     /* owned */
-    const char *name; /* the folder's last component */
+    const char *name; /* the folder's last component, by which it is removed */
+    char model[64];   /* the name by which the model is served */
     char source[32], target[32];
     struct model_origin origin;
     uint64_t bytes;    /* size of all its files together */

@@ -14,19 +14,19 @@ enum { ARENA_BLOCK_BYTES = 4096, BATCH_BYTES = 64 * 1024, BATCH_ROW_BYTES = 256 
 /* Decodes a text, so that the pages of the file that decoding needs are read before any request
  * waits for them. */
 static int warm_up(const struct translator *translator, struct error *err) {
-    static const char text[] = "one two three";
+    static const struct translator_text text = {
+        .text = "one two three", .length = sizeof "one two three" - 1, .verbatim = true};
     const struct search_options options = {
         .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = 1};
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
-    struct sentence *sentences, *done[1];
-    size_t count;
-    int result = sentence_prepare(translator, text, sizeof text - 1, false, &options, &arena,
-                                  &sentences, &count, err);
+    struct sentence_list sentences;
+    struct sentence *done[1];
+    int result = sentence_prepare(translator, &text, &options, &arena, &sentences, err);
     struct batch *batch = result == 0 ? batch_create(translator, 1, err) : NULL;
     result = batch ? 0 : -1;
-    for (size_t i = 0; batch && i < count; i++) {
-        struct sentence *sentence = &sentences[i];
+    for (size_t i = 0; batch && i < sentences.count; i++) {
+        struct sentence *sentence = &sentences.all[i];
         batch_admit(batch, &sentence, 1);
         while (batch_step(batch, done) == 0) {
         }

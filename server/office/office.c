@@ -163,7 +163,8 @@ static const struct grammar xhtml = {.spaces = xhtml_spaces,
                                      .mixed = true,
                                      .markup = true,
                                      .doctype = true,
-                                     .root = "html"};
+                                     .root = "html",
+                                     .values = "alt title aria-label"};
 
 static const struct role_row ncx_roles[] = {{"text", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row ncx_spaces[] = {{"daisy.org", "/ncx/", ""}, {NULL, NULL, NULL}};
@@ -174,15 +175,19 @@ static const struct grammar ncx = {.roles = ncx_roles,
                                    .doctype = true,
                                    .root = "ncx"};
 
-static const struct role_row package_roles[] = {{"dc:language", ROLE_LANGUAGE}, {NULL, ROLE_NONE}};
+static const struct role_row package_roles[] = {
+    {"dc:language", ROLE_LANGUAGE}, {"dc:title dc:description", ROLE_PARAGRAPH}, {NULL, ROLE_NONE}};
 static const struct space_row package_spaces[] = {{"purl.org/dc/elements", "/1.1/", "dc"},
                                                   {NULL, NULL, NULL}};
-static const struct grammar package = {
-    .roles = package_roles, .spaces = package_spaces, .doctype = true, .root = "package"};
+static const struct grammar package = {.roles = package_roles,
+                                       .spaces = package_spaces,
+                                       .mixed = true,
+                                       .doctype = true,
+                                       .root = "package"};
 
 static const struct part_rule epub_rules[] = {{NULL, "", ".xhtml .html .htm .xml", &xhtml, true},
                                               {NULL, "", ".ncx", &ncx, true},
-                                              {NULL, "", ".opf", &package, false},
+                                              {NULL, "", ".opf", &package, true},
                                               {NULL, NULL, NULL, NULL, false}};
 const struct office_family office_epub = {"epub", epub_rules, "", false, true};
 
@@ -454,6 +459,9 @@ static bool keeps(const void *owner, const struct paragraph *paragraph) {
     const struct archive *archive = owner;
     const struct columns *columns = &archive->columns;
     char condensed[MOST_COLUMN_BYTES];
+    for (size_t i = 0; paragraph->grammar == &package && i < paragraph->count; i++)
+        if (memchr(paragraph->tokens[i].text.start, '<', paragraph->tokens[i].text.length))
+            return true; /* a description in HTML */
     struct bytes name = {condensed, 0};
     if (columns->count == 0 || paragraph->text_bytes > sizeof condensed)
         return false;
@@ -572,19 +580,27 @@ static int open_part(const struct archive *archive, const struct zip_member *mem
                    : error_set(archive->err, inner.code, "%s", inner.message);
     }
     const struct bytes stated = encoding_of_xml(*out);
-    if (encoding_may_differ(*out) &&
-        encoding_read(*out, &stated, 1, scratch, encoding, out, &inner) != 0)
+    if (encoding_may_differ(*out) && encoding_read(*out, (struct encoding_names){&stated, 1},
+                                                   scratch, encoding, out, &inner) != 0)
         return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
     /* cells of a spreadsheet have their text elsewhere, unless they say so */
     return !begins(member->name, "xl/worksheets/") || xml_find(*out, "inlineStr", scratch->budget);
 }
 
+/* A part that is unpacked. */
+struct opened_part {
+    struct zip_member *member;
+    const struct part_rule *rule;
+    struct encoding encoding;
+    struct bytes bytes;
+};
+
 /* Finds what is rewritten in a part; one that only states the language may be unreadable. */
-static int read_part(struct archive *archive, const struct zip_member *member,
-                     const struct part_rule *rule, struct bytes bytes, struct arena *arena,
+static int read_part(struct archive *archive, const struct opened_part *opened, struct arena *arena,
                      struct arena *scratch, struct walk_changes *out) {
+    const struct part_rule *rule = opened->rule;
     struct error inner = {0};
-    const struct walk_part part = {.bytes = bytes,
+    const struct walk_part part = {.bytes = opened->bytes,
                                    .grammar = rule->grammar,
                                    .language = archive->document->language,
                                    .keeps = keeps,
@@ -595,19 +611,20 @@ static int read_part(struct archive *archive, const struct zip_member *member,
     if (walk_read(&part, out, scratch, &inner) == 0)
         return 0;
     *out = (struct walk_changes){0};
-    return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, member, &inner);
+    return !rule->text && inner.code == ERROR_INPUT ? 0 : fail_in(archive, opened->member, &inner);
 }
 
 /* Writes a part. It is unpacked again: until then only its text is kept. One that only states the
  * language was not read before. */
-static int write_part(struct archive *archive, struct zip_member *member,
-                      const struct part_rule *rule, struct bytes bytes,
-                      const struct encoding *encoding, struct walk_changes *changes,
-                      struct arena *scratch) {
+static int write_part(struct archive *archive, const struct opened_part *opened,
+                      struct walk_changes *changes, struct arena *scratch) {
+    const struct part_rule *rule = opened->rule;
+    const struct encoding *encoding = &opened->encoding;
+    const struct bytes bytes = opened->bytes;
     struct bytes_buffer out = {.arena = scratch,
                                .capacity = bytes.length + bytes.length / 4 +
                                            1}; /* so that it seldom grows */
-    if (!rule->text && read_part(archive, member, rule, bytes, scratch, scratch, changes) != 0)
+    if (!rule->text && read_part(archive, opened, scratch, scratch, changes) != 0)
         return -1;
     if (changes->count == 0)
         return 0;
@@ -615,16 +632,18 @@ static int write_part(struct archive *archive, struct zip_member *member,
     if (!out.bytes)
         return error_memory(archive->err);
     bytes_put(&out, "", 0);
-    if (walk_write(bytes, changes, archive->writing, archive->document->bilingual, &out,
-                   &archive->changes->accepted, archive->err) != 0)
+    struct walk_writing writing = {archive->writing, archive->document->language,
+                                   archive->document->bilingual, false};
+    if (walk_write(bytes, changes, &writing, &out, archive->err) != 0)
         return -1;
+    archive->changes->accepted |= writing.accepted;
     struct bytes written = {out.bytes, out.length};
     if (bytes_same(written, bytes))
         return 0;
     if (*encoding->name &&
         encoding_write(written, encoding, true, scratch, &written, archive->err) < 0)
         return -1;
-    return zip_pack(member, written, archive->arena, archive->err);
+    return zip_pack(opened->member, written, archive->arena, archive->err);
 }
 
 /* Reads all parts with text, or writes all parts. The memory of one part is freed before the next.
@@ -638,17 +657,15 @@ static int take_parts(struct archive *archive) {
         struct zip_member *member = &archive->zip.members[i];
         const struct part_rule *rule = find_rule(archive->document->family, member->name);
         struct walk_changes changes = archive->found[i];
-        struct encoding encoding = {0};
-        struct bytes bytes;
+        struct opened_part part = {.member = member, .rule = rule};
         if (!rule ||
             (rule->text ? archive->writing && changes.count == 0 : archive->builder != NULL))
             continue;
-        int opened = open_part(archive, member, rule, &scratch, &encoding, &bytes);
+        int opened = open_part(archive, member, rule, &scratch, &part.encoding, &part.bytes);
         if (opened > 0 && archive->builder)
-            result = read_part(archive, member, rule, bytes, archive->arena, &scratch,
-                               &archive->found[i]);
+            result = read_part(archive, &part, archive->arena, &scratch, &archive->found[i]);
         else if (opened > 0)
-            result = write_part(archive, member, rule, bytes, &encoding, &changes, &scratch);
+            result = write_part(archive, &part, &changes, &scratch);
         else
             result = opened;
         bool slow = arena_bytes(&scratch) >

@@ -181,7 +181,8 @@ struct grammar {
     const char
         *language; /* in formats: the attribute that states the language; NULL: there is none */
     const char *line_break; /* the local name of a line break between source and translation; NULL:
-                               not possible */
+                               not possible. In books (markup), the translation is an element. */
+    const char *values;     /* attributes that people read, separated by spaces; NULL: none */
 };
 
 /* ---- paragraphs (paragraph.c) ----
@@ -238,8 +239,14 @@ struct inline_format {
 struct paragraph {
     struct paragraph *outer; /* the paragraph that contains this one, in a text box for example */
     const struct grammar *grammar;
-    const char *part;            /* its tokens' bytes count from here */
-    struct bytes name;           /* the element's name, with its prefix */
+    const char *part;     /* its tokens' bytes count from here */
+    struct bytes name;    /* the element's name, with its prefix */
+    uint32_t tag, inside; /* in books, the start tag of <p>, all of whose content this is: bytes of
+                             the part; equal: of another block */
+    bool value;           /* it is the value of an attribute, with its quotation marks */
+    bool drawing; /* it is of DrawingML, in which line breaks stand beside runs, and the properties
+                     of the end are last */
+    bool alone;   /* no translation may stand below it: a title, an entry of a table of contents */
     uint32_t begin, end;         /* its content, without its properties: bytes of the part */
     struct inline_token *tokens; /* [count] */
     size_t count, room;
@@ -289,8 +296,18 @@ struct paragraph_writer {
     void (*put_range)(void *owner, const char *begin, const char *end, struct bytes_buffer *out);
     void *owner;
 };
-/* Puts the content of the paragraph as its pieces say. copy: puts a line break, then only text,
- * formats, links, line breaks and tabs, because the source stays above. */
+/* Returns where the properties of a DrawingML paragraph's end begin in its content, or `end`. */
+const char *paragraph_drawing_end(const struct paragraph *paragraph, const char *begin,
+                                  const char *end);
+/* True for a text of a sheet, which is below its source on the same line, after " / ": a line end
+ * shows only in cells whose style wraps text. */
+bool paragraph_is_cell(const struct paragraph *paragraph);
+/* Puts a tag of a run in such a text, after "<" or "</". */
+void paragraph_put_cell_run(const struct paragraph *paragraph, const char *mark,
+                            struct bytes_buffer *out);
+/* Puts the content of the paragraph as its pieces say. copy: puts a line break, if the grammar has
+ * one, then only text, formats, links, line breaks and tabs, without their ids, because the source
+ * stays above. */
 void paragraph_write(const struct paragraph *paragraph, const struct paragraph_written *written,
                      bool copy, const struct paragraph_writer *to);
 
@@ -331,11 +348,15 @@ struct walk_part {
 int walk_read(const struct walk_part *part, struct walk_changes *out, struct arena *scratch,
               struct error *err);
 
-/* Appends a part with its changes. writing: that of the paragraphs' pieces, which come in their
- * order; NULL: there are no paragraphs. below: a translation stands below its source. Sets
- * *accepted if tracked changes were accepted. Returns -1 with ERROR_MEMORY. */
-int walk_write(struct bytes part, const struct walk_changes *changes,
-               struct markup_writing *writing, bool below, struct bytes_buffer *out, bool *accepted,
-               struct error *err);
+struct walk_writing {
+    struct markup_writing *pieces; /* of the paragraphs, in their order; NULL: there are none */
+    const char *language;          /* of the translation */
+    bool below;                    /* a translation stands below its source */
+    bool accepted;                 /* set if tracked changes were accepted */
+};
+
+/* Appends a part with its changes. Returns -1 with ERROR_MEMORY. */
+int walk_write(struct bytes part, const struct walk_changes *changes, struct walk_writing *writing,
+               struct bytes_buffer *out, struct error *err);
 
 #endif

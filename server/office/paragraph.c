@@ -2,6 +2,7 @@
  * the paragraph. */
 #include "server/markup/piece.h"
 #include "server/markup/segment.h"
+#include "server/markup/xml.h"
 #include "server/office/office.h"
 #include <stdlib.h>
 
@@ -392,6 +393,7 @@ struct writing {
     uint32_t stack[MARKUP_MAX_DEPTH]; /* [depth] formats */
     size_t depth;
     bool run_open, text_open;
+    bool cell;       /* a copy in a cell of a sheet, whose texts are all in runs */
     uint32_t format; /* number of the open run's format */
 };
 
@@ -402,16 +404,56 @@ static void put_tag(const struct writing *writing, const char *mark, struct byte
     bytes_put_string(writing->to->out, end);
 }
 
+static struct bytes prefix_of(const struct paragraph *paragraph) {
+    const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
+    return colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
+}
+
+bool paragraph_is_cell(const struct paragraph *paragraph) {
+    size_t prefix = prefix_of(paragraph).length;
+    struct bytes name = {paragraph->name.start + prefix, paragraph->name.length - prefix};
+    return paragraph->grammar->line_break && bytes_among(name, "si is text");
+}
+
+const char *paragraph_drawing_end(const struct paragraph *paragraph, const char *begin,
+                                  const char *end) {
+    char name[64] = "<";
+    struct bytes prefix = prefix_of(paragraph);
+    size_t length = prefix.length < sizeof name / 2 ? prefix.length : 0;
+    memcpy(name + 1, prefix.start, length);
+    memcpy(name + 1 + length, "endParaRPr", sizeof "endParaRPr");
+    const char *found = memmem(begin, (size_t)(end - begin), name, strlen(name));
+    return found ? found : end;
+}
+
+void paragraph_put_cell_run(const struct paragraph *paragraph, const char *mark,
+                            struct bytes_buffer *out) {
+    struct bytes prefix = prefix_of(paragraph);
+    bytes_put_string(out, mark);
+    bytes_put(out, prefix.start, prefix.length);
+    bytes_put_string(out, "r>");
+}
+
 static void close_text(struct writing *writing) {
     if (writing->text_open)
         put_tag(writing, "</", writing->paragraph->text, ">");
     writing->text_open = false;
 }
 
+/* Puts a tag of a run that has no name in the paragraph, which lacks runs. */
+static void put_run(const struct writing *writing, const char *mark) {
+    const struct paragraph *paragraph = writing->paragraph;
+    bool other = paragraph->formats[writing->format].bare;
+    if (!other)
+        put_tag(writing, mark, paragraph->run, ">");
+    else if (writing->cell)
+        paragraph_put_cell_run(paragraph, mark, writing->to->out);
+}
+
 static void close_run(struct writing *writing) {
     close_text(writing);
-    if (writing->run_open && !writing->paragraph->formats[writing->format].bare)
-        put_tag(writing, "</", writing->paragraph->run, ">");
+    if (writing->run_open)
+        put_run(writing, "</");
     writing->run_open = false;
 }
 
@@ -420,12 +462,11 @@ static void open_run(struct writing *writing, uint32_t format) {
     if (writing->run_open && writing->format == format)
         return;
     close_run(writing);
-    if (!own->bare) {
-        put_tag(writing, "<", writing->paragraph->run, ">");
-        bytes_put(writing->to->out, own->raw.start, own->raw.length);
-    }
     writing->run_open = true;
     writing->format = format;
+    put_run(writing, "<");
+    if (!own->bare)
+        bytes_put(writing->to->out, own->raw.start, own->raw.length);
 }
 
 static void open_text(struct writing *writing, uint32_t format) {
@@ -443,7 +484,41 @@ static void write_text(struct writing *writing, uint32_t format, const char *tex
     if (length == 0)
         return;
     open_text(writing, format);
-    bytes_put_escaped(writing->to->out, text, length, "&<>");
+    bytes_put_escaped(writing->to->out, text, length, writing->paragraph->value ? "&<>\"" : "&<>");
+}
+
+/* Puts a token. without_ids: ids in it, which may occur only once in a document, are left out. */
+static void put_token(const struct writing *writing, const struct inline_token *token,
+                      bool without_ids) {
+    const struct paragraph_writer *to = writing->to;
+    const char *begin = to->part + token->begin, *end = to->part + token->end, *done = begin;
+    for (const char *at = begin;
+         without_ids && at < end && (at = memchr(at, '<', (size_t)(end - at)));) {
+        const char *close = memchr(at, '>', (size_t)(end - at)), *name = at + 1;
+        while (close && name < close && !byte_is_space(*name) && *name != '/')
+            name++;
+        const struct xml_token tag = {.kind = XML_START,
+                                      .begin = at,
+                                      .end = close ? close + 1 : end,
+                                      .name = bytes_between(at + 1, name)};
+        struct xml_attribute attribute;
+        for (const char *next = NULL; close && at[1] != '/' && at[1] != '!' && at[1] != '?' &&
+                                      xml_next_attribute(&tag, &next, &attribute);) {
+            if (!bytes_among(attribute.name, "id xml:id name"))
+                continue;
+            to->put_range(to->owner, done, attribute.begin, to->out);
+            done = attribute.end;
+        }
+        at = tag.end;
+    }
+    to->put_range(to->owner, done, end, to->out);
+}
+
+/* True for the tags of an element that would not be valid in a copy, which has no readings. */
+static bool is_ruby(const struct writing *writing, const struct inline_token *token) {
+    const char *begin = writing->to->part + token->begin, *end = writing->to->part + token->end;
+    return token->end > token->begin &&
+           (bytes_begin(begin, end, "<ruby") || bytes_begin(begin, end, "</ruby"));
 }
 
 /* Writes a token and its group as they were. copy: leaves out units other than spaces, ranges,
@@ -455,7 +530,7 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
     bool layout = role == ROLE_BREAK || role == ROLE_SPACE,
          alone = tokens[i].kind == INLINE_UNIT || tokens[i].kind == INLINE_BREAK;
     bool data = tokens[i].kind == INLINE_WORD && role == ROLE_FIELD;
-    if (copy && !data && (alone ? !layout : role != ROLE_NONE))
+    if (copy && !data && (alone ? !layout : role != ROLE_NONE || is_ruby(writing, &tokens[i])))
         return;
     for (size_t member = i; member <= tokens[i].last; member++) {
         const struct inline_token *token = &tokens[member];
@@ -475,8 +550,7 @@ static void write_token(struct writing *writing, size_t i, bool copy) {
                 open_run(writing, token->format);
             close_text(writing);
         }
-        writing->to->put_range(writing->to->owner, writing->to->part + token->begin,
-                               writing->to->part + token->end, writing->to->out);
+        put_token(writing, token, copy && paragraph->grammar->markup);
         if (token->role == ROLE_ALONE)
             close_run(writing);
     }
@@ -487,12 +561,15 @@ void paragraph_write(const struct paragraph *paragraph, const struct paragraph_w
     struct writing writing = {.paragraph = paragraph, .to = to};
     size_t done = 0;
     if (copy) { /* a copy stands on a separate line */
-        const char *colon = memchr(paragraph->name.start, ':', paragraph->name.length);
-        struct bytes prefix = colon ? bytes_between(paragraph->name.start, colon + 1) : nothing;
-        if (paragraph->format_count > 0)
+        writing.cell = paragraph_is_cell(paragraph);
+        if (paragraph->format_count > 0 && !paragraph->drawing)
             open_run(&writing, paragraph->base);
-        put_tag(&writing, "<", prefix, paragraph->grammar->line_break);
-        bytes_put_string(to->out, "/>");
+        if (writing.cell) {
+            write_text(&writing, paragraph->base, " / ", 3);
+        } else if (paragraph->grammar->line_break) {
+            put_tag(&writing, "<", prefix_of(paragraph), paragraph->grammar->line_break);
+            bytes_put_string(to->out, "/>");
+        }
         close_run(&writing);
     }
     for (size_t i = 0; i <= written->trace->count && !to->out->failed; i++) {

@@ -47,7 +47,8 @@ struct walk {
     struct prefix prefixes[MOST_PREFIXES]; /* [prefix_count] that the root binds */
     size_t prefix_count;
     struct element open[MARKUP_MAX_DEPTH]; /* [scan.depth] */
-    size_t opaque; /* the depth of the outermost element that is not translated; 0: none */
+    size_t opaque;   /* the depth of the outermost element that is not translated; 0: none */
+    size_t contents; /* the depth of the outermost <nav>, of books; 0: none */
 
     /* The current paragraph, and the states of all open paragraphs from the outermost on. */
     struct paragraph *paragraph; /* NULL: there is none */
@@ -225,6 +226,12 @@ static int end_paragraph(struct walk *walk, const char *end) {
     paragraph->outer = walk->unused;
     walk->unused = paragraph;
     return result;
+}
+
+/* Orders the changes of one tag by their places. */
+static int compare_changes(const void *a, const void *b) {
+    const struct walk_change *x = a, *y = b;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
 /* ---- tokens ---- */
@@ -464,6 +471,31 @@ static int note_format(struct walk *walk, struct bytes raw) {
                : error_memory(walk->err);
 }
 
+/* ---- values of attributes ---- */
+
+/* Reads the values of a tag's attributes that people read. Each is a paragraph. */
+static int read_values(struct walk *walk, const struct xml_token *tag) {
+    const char *names = walk->part->grammar->values;
+    struct xml_attribute attribute;
+    for (const char *at = NULL; names && xml_next_attribute(tag, &at, &attribute);) {
+        const char *begin = attribute.value.start, *end = begin + attribute.value.length;
+        const struct xml_token value = {.kind = XML_TEXT, .begin = begin, .end = end};
+        struct bytes text;
+        if (begin == end || end - begin > MOST_TEXT_BYTES || walk->nested == MOST_PARAGRAPHS ||
+            !bytes_among(attribute.name, names))
+            continue;
+        bool tracked = walk->tracked;
+        if (begin_paragraph(walk, nothing, begin - 1, 0) != 0)
+            return -1;
+        walk->paragraph->value = true;
+        if (xml_decode(walk->scan.begin, &value, walk->arena, &text, walk->err) != 0 ||
+            add_text(walk, begin, end, text) != 0 || end_paragraph(walk, end + 1) != 0)
+            return -1;
+        walk->tracked = tracked;
+    }
+    return 0;
+}
+
 /* ---- tags ---- */
 
 /* Reads a start tag, or a tag without content, in a paragraph and outside of tokens. */
@@ -552,6 +584,8 @@ static bool in_token(const struct walk *walk) {
 
 /* Begins a paragraph, and ends the one before: blocks of HTML separate paragraphs. */
 static int read_boundary(struct walk *walk, const struct xml_token *tag) {
+    if (walk->paragraph)
+        walk->paragraph->alone |= walk->contents > 0;
     if (walk->paragraph && end_paragraph(walk, tag->begin) != 0)
         return -1;
     return begin_paragraph(walk, nothing, tag->end, 0);
@@ -586,12 +620,22 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
     size_t depth = walk->scan.depth;
     if (!empty)
         walk->open[depth - 1] = (struct element){(uint8_t)role, tag->begin, tag->end};
-    if (find_languages(walk, tag, canonical, root) != 0)
-        return -1;
-    if (walk->opaque > 0)
-        return 0;
     bool within = in_token(walk),
          dropped = within && walk->states[walk->nested - 1].skipped != ROLE_NONE;
+    size_t first = walk->changes->count;
+    if (walk->opaque == 0 && !within &&
+        html_translate(tag->name.start + tag->name.length, tag->end) != TRANSLATE_NO &&
+        read_values(walk, tag) != 0)
+        return -1;
+    if (find_languages(walk, tag, canonical, root) != 0)
+        return -1;
+    if (walk->changes->count > first + 1)
+        qsort(walk->changes->all + first, walk->changes->count - first, sizeof *walk->changes->all,
+              compare_changes);
+    if (walk->opaque > 0)
+        return 0;
+    if (walk->part->grammar->markup && walk->contents == 0 && !empty && bytes_are(canonical, "nav"))
+        walk->contents = depth;
     if (role == ROLE_OPAQUE && !empty && !dropped) {
         walk->opaque = depth;
         if (walk->paragraph && !within)
@@ -599,8 +643,13 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
         return 0;
     }
     if (role == ROLE_PARAGRAPH && (!walk->paragraph || (within && !dropped)) &&
-        walk->nested < MOST_PARAGRAPHS)
-        return empty ? 0 : begin_paragraph(walk, tag->name, tag->end, depth);
+        walk->nested < MOST_PARAGRAPHS) {
+        if (!empty && begin_paragraph(walk, tag->name, tag->end, depth) != 0)
+            return -1;
+        if (!empty)
+            walk->paragraph->drawing = bytes_are(canonical, "a:p");
+        return 0;
+    }
     if (role == ROLE_BOUNDARY && !within)
         return read_boundary(walk, tag);
     if (!walk->paragraph || within)
@@ -611,14 +660,25 @@ static int read_start(struct walk *walk, const struct xml_token *tag) {
 static int read_end(struct walk *walk, const struct xml_token *tag) {
     size_t depth = walk->scan.depth + 1;
     const struct element *element = &walk->open[depth - 1];
+    struct paragraph *paragraph = walk->paragraph;
     if (walk->opaque == depth)
         walk->opaque = 0;
     if (walk->opaque > 0 || !walk->paragraph)
         return 0;
     if (walk->begun[walk->nested - 1] == depth)
         return end_paragraph(walk, tag->begin);
-    if (element->role == ROLE_BOUNDARY && !in_token(walk))
+    if (element->role == ROLE_BOUNDARY && !in_token(walk)) {
+        bool whole = paragraph->part + paragraph->begin == element->inside;
+        struct bytes name = xml_local_name(tag->name);
+        paragraph->alone = walk->contents > 0 || bytes_among(name, "title option button");
+        if (whole && bytes_are(name, "p")) {
+            paragraph->tag = (uint32_t)(element->begin - paragraph->part);
+            paragraph->inside = paragraph->begin;
+            paragraph->name = tag->name;
+        }
+        walk->contents = walk->contents == depth ? 0 : walk->contents;
         return read_boundary(walk, tag);
+    }
     struct state *state = &walk->states[walk->nested - 1];
     if (state->skip > 0 && state->skip != depth)
         return 0;
@@ -758,32 +818,99 @@ static void put_range(void *owner, const char *begin, const char *end, struct by
     bytes_put(out, begin, (size_t)(end - begin));
 }
 
+/* Puts what separates a text of a book from its translation: the begin of a paragraph of its own,
+ * which the end of the source's paragraph ends, or of an element in the same block. */
+static void begin_below(const struct paragraph *paragraph, const char *part, const char *language,
+                        struct bytes_buffer *out) {
+    const struct xml_token tag = {.kind = XML_START,
+                                  .begin = part + paragraph->tag,
+                                  .end = part + paragraph->inside,
+                                  .name = {part + paragraph->tag + 1, paragraph->name.length}};
+    bool whole = paragraph->tag < paragraph->inside;
+    struct bytes own = nothing;
+    if (whole) {
+        xml_attribute(&tag, "class", &own);
+        bytes_put_string(out, "</");
+        bytes_put(out, tag.name.start, tag.name.length);
+        bytes_put_string(out, ">\n<");
+        bytes_put(out, tag.name.start, tag.name.length);
+        struct xml_attribute attribute; /* namespaces that only this element declares */
+        for (const char *at = NULL; xml_next_attribute(&tag, &at, &attribute);)
+            if (bytes_begin(attribute.name.start, attribute.end, "xmlns"))
+                bytes_put(out, attribute.begin, (size_t)(attribute.end - attribute.begin));
+    } else {
+        bytes_put_string(out, "<br/><span");
+    }
+    bytes_put_string(out, " lang=\"");
+    bytes_put_escaped(out, language, strlen(language), "&<>\"");
+    bytes_put_string(out, "\" xml:lang=\"");
+    bytes_put_escaped(out, language, strlen(language), "&<>\"");
+    bytes_put_string(out, "\" class=\"");
+    for (size_t i = 0; i < own.length; i++)
+        bytes_put(out, own.start[i] == '"' ? " " : own.start + i, 1);
+    bytes_put_string(out, own.length > 0 ? " translation\">" : "translation\">");
+}
+
 /* Writes the content of a paragraph. Returns false if nothing of it is translated. */
 static bool write_paragraph(const char *part, const struct walk_change *change,
-                            struct markup_writing *writing, bool below, struct patches *patches,
+                            const struct walk_writing *writing, struct patches *patches,
                             struct bytes_buffer *out) {
     const struct paragraph *paragraph = change->paragraph;
+    const struct grammar *grammar = paragraph->grammar;
+    const bool below = writing->below && (grammar->line_break || grammar->markup);
     struct bytes_buffer text = {.arena = out->arena};
     struct markup_trace trace = {.arena = out->arena};
     const struct paragraph_writer to = {out, part, put_range, patches};
     bytes_put(&text, "", 0);
     bytes_put(out, "", 0);
-    writing->out = &text;
-    writing->trace = &trace;
-    if (!markup_write_pieces(writing, paragraph->first_piece, paragraph->end_piece) && !text.failed)
+    writing->pieces->out = &text;
+    writing->pieces->trace = &trace;
+    if (!markup_write_pieces(writing->pieces, paragraph->first_piece, paragraph->end_piece) &&
+        !text.failed)
         return false;
     out->failed |= text.failed;
-    if (below && paragraph->grammar->line_break)
-        put_range(patches, part + change->begin, part + change->end, out);
     const struct paragraph_written written = {{text.bytes, text.length}, &trace};
+    if (writing->below && (paragraph->value || paragraph->alone || !below))
+        return false;
+    const bool cell = below && paragraph_is_cell(paragraph),
+               bare =
+                   cell && paragraph->format_count > 0 && paragraph->formats[paragraph->base].bare;
+    if (cell && (memmem(part + change->begin, change->end - change->begin, "phonetic", 8) ||
+                 memmem(part + change->begin, change->end - change->begin, "rPh", 3)))
+        return false; /* readings are of the whole text */
+    if (bare)
+        paragraph_put_cell_run(paragraph, "<", out);
+    const char *end_of_source = part + change->end;
+    if (below && paragraph->drawing)
+        end_of_source = paragraph_drawing_end(paragraph, part + change->begin, end_of_source);
+    if (below)
+        put_range(patches, part + change->begin, end_of_source, out);
+    if (bare)
+        paragraph_put_cell_run(paragraph, "</", out);
+    size_t end = out->length;
+    if (below && grammar->markup)
+        begin_below(paragraph, part, writing->language, out);
+    size_t begin = out->length;
+    if (paragraph->value)
+        bytes_put_string(out, "\"");
     if (!out->failed)
-        paragraph_write(paragraph, &written, below && paragraph->grammar->line_break, &to);
+        paragraph_write(paragraph, &written, below, &to);
+    if (paragraph->value)
+        bytes_put_string(out, "\"");
+    if (below)
+        put_range(patches, end_of_source, part + change->end, out);
+    if (!below || !grammar->markup || out->failed)
+        return true;
+    if (bytes_same((struct bytes){out->bytes + begin, out->length - begin},
+                   (struct bytes){out->bytes, end}))
+        out->length = end; /* it is the same in both languages */
+    else if (paragraph->tag == paragraph->inside)
+        bytes_put_string(out, "</span>");
     return true;
 }
 
-int walk_write(struct bytes part, const struct walk_changes *changes,
-               struct markup_writing *writing, bool below, struct bytes_buffer *out, bool *accepted,
-               struct error *err) {
+int walk_write(struct bytes part, const struct walk_changes *changes, struct walk_writing *writing,
+               struct bytes_buffer *out, struct error *err) {
     struct patches patches = {arena_alloc(out->arena, changes->count, sizeof *patches.all), 0};
     if (!patches.all)
         return error_memory(err);
@@ -792,12 +919,12 @@ int walk_write(struct bytes part, const struct walk_changes *changes,
         struct patch patch = {part.start + change->begin, part.start + change->end, change->bytes};
         if (change->paragraph) {
             struct bytes_buffer content = {.arena = out->arena};
-            if (!write_paragraph(part.start, change, writing, below, &patches, &content))
+            if (!write_paragraph(part.start, change, writing, &patches, &content))
                 continue;
             out->failed |= content.failed;
             patch.bytes = (struct bytes){content.bytes, content.length};
             patches.count = patch_from(&patches, patch.begin); /* those within it are written */
-            *accepted |= change->tracked;
+            writing->accepted |= change->tracked;
         }
         patches.all[patches.count++] = patch;
     }

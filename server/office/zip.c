@@ -84,11 +84,11 @@ static bool read_zip64(struct bytes extra, uint64_t *size, uint64_t *packed, uin
     return true;
 }
 
-/* Reads the entry at `at` and the header that it points to. Returns the end of the entry, or NULL
- * with an error. */
-static const char *read_member(const struct zip *zip, const char *at, const char *directory,
-                               const char *end, struct arena *arena, struct zip_member *member,
-                               struct error *err) {
+/* Reads the entry at `at` of the directory and the header that it points to. Returns the end of the
+ * entry, or NULL with an error. */
+static const char *read_member(const struct zip *zip, struct bytes entries, const char *at,
+                               struct arena *arena, struct zip_member *member, struct error *err) {
+    const char *directory = entries.start, *end = directory + entries.length;
     if (end - at < CENTRAL_BYTES || !bytes_begin(at, end, central_mark))
         return damaged(err, "its directory is not complete"), NULL;
     size_t name = short_at(at + 28), extra = short_at(at + 30), comment = short_at(at + 32);
@@ -140,13 +140,13 @@ static const char *read_member(const struct zip *zip, const char *at, const char
     return at + length;
 }
 
-struct place {
+struct member_place {
     const char *begin;
     size_t member;
 };
 
 static int compare_places(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+    const struct member_place *x = a, *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
@@ -154,12 +154,12 @@ static int compare_places(const void *a, const void *b) {
  * would be unpacked from the same bytes again and again. */
 static int find_order(struct zip *zip, const char *directory, struct arena *arena,
                       struct error *err) {
-    struct place *places = arena_alloc(arena, zip->count, sizeof *places);
+    struct member_place *places = arena_alloc(arena, zip->count, sizeof *places);
     zip->order = arena_alloc(arena, zip->count, sizeof *zip->order);
     if (!places || !zip->order)
         return error_memory(err);
     for (size_t i = 0; i < zip->count; i++)
-        places[i] = (struct place){zip->members[i].whole.start, i};
+        places[i] = (struct member_place){zip->members[i].whole.start, i};
     qsort(places, zip->count, sizeof *places, compare_places);
     for (size_t i = 0; i < zip->count; i++) {
         struct zip_member *member = &zip->members[places[i].member];
@@ -233,7 +233,7 @@ int zip_open(struct bytes bytes, struct arena *arena, struct zip *out, struct er
         return error_memory(err);
     const char *directory = bytes.start + offset, *at = directory;
     for (size_t i = 0; i < total; i++) {
-        at = read_member(&zip, at, directory, directory + length, arena, &zip.members[i], err);
+        at = read_member(&zip, (struct bytes){directory, length}, at, arena, &zip.members[i], err);
         if (!at)
             return -1;
         if (!budget_step(arena->budget, 1))

@@ -6,7 +6,7 @@ import { t } from "./say.js";
 const GAP = 8, EDGE = 16; /* px to the button, and to the window's edges */
 
 /* Place the popover below the button, or above it if it only fits there. */
-function place(box, button) {
+export function beside(box, button) {
   const at = button.getBoundingClientRect(), mine = box.getBoundingClientRect(),
     below = innerHeight - at.bottom - mine.height - GAP >= 0;
   box.style.left =
@@ -28,7 +28,7 @@ export function alternatives(box, s, i, opener, choose) {
       }, { disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) } })))),
     el("p", { class: "read" }, t("Entropy {0} nats. Choose one to continue from there.", number(s.entropy[i]))));
   box.showPopover();
-  place(box, opener);
+  beside(box, opener);
   box.querySelector("button:not(:disabled)")?.focus();
   /* In a shadow tree the browser does not restore the focus by itself, and `toggle` fires too late for a user who keeps
    * typing. */

@@ -1,4 +1,4 @@
-/* Requests from the page to the daemon. */
+/* Requests from the page to the daemon, or to an engine in the page. */
 import { AligndError as ApiError, Client } from "./client.js";
 
 export { ApiError };
@@ -16,12 +16,26 @@ export function useKey(given) {
   try { sessionStorage.setItem("key", key); } catch { /* the user is asked again after a reload */ }
 }
 
-/* at: {server: its address, by default the page's own; key: by default the tab's, for the page's own server only;
- * signal}. No retries: the page itself says when a server is busy. */
-const client = ({ server = "", key: own } = {}) => new Client(server, { key: own ?? (server ? "" : key), retries: 0 });
+/* An engine: {module, models}, see engine.js. models: addresses with spaces between them, relative to the page. */
+export function engineAt(module, models) {
+  const whole = (address) => new URL(address, document.baseURI).href;
+  return { module: whole(module), models: models.split(/\s+/).filter(Boolean).map(whole) };
+}
+/* The engine that answers in place of the page's own server. */
+let instead = null;
+export const useEngine = (engine) => { instead = engine; };
+export const hasServer = () => !instead;
+const fetchFrom = ({ module, models }) => async (...request) =>
+  (await import("./engine.js")).answer(module, models, ...request);
 
-/* Models with quality estimation, by server and name. */
-const estimating = new Set(), nameAt = (at, name) => `${at?.server ?? ""} ${name}`;
+/* at: {server: its address, by default the page's own; key: by default the tab's, for the page's own server only;
+ * engine: by default the page's own, for the page's own server only; signal}. No retries: the page itself says when a
+ * server is busy. */
+const client = ({ server = "", key: own, engine = server ? null : instead } = {}) => new Client(server,
+  { key: own ?? (server ? "" : key), retries: 0, ...(engine && { fetch: fetchFrom(engine) }) });
+
+/* Models with quality estimation, by server or engine, and name. */
+const estimating = new Set(), nameAt = (at, name) => [at?.server ?? "", ...(at?.engine?.models ?? []), name].join(" ");
 
 export async function models(at) {
   const list = await client(at).models(at);
@@ -41,9 +55,11 @@ export const ask = (path, body, onText, at) => (onText ? stream(path, body, onTe
   : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
-/* [character limit of a text (0: unknown), supported file extensions]. */
-export const settings = () => client().json("/frontend/settings")
-  .then(({ charLimit, supportedFilesFormat: files = [] }) => [Math.max(0, charLimit) || 0, files], () => [0, []]);
+/* Character limit of a text; 0: unknown. */
+export const limit = () => client().json("/frontend/settings")
+  .then(({ charLimit }) => Math.max(0, charLimit) || 0, () => 0);
+/* Formats of files; none if the server cannot list them. */
+export const formats = () => client().json("/formats").catch(() => []);
 /* Candidate languages of a text, most likely first. */
 export const detect = async (text, at) => (await client().json("/detect", { q: text.slice(0, 1000) }, at))
   .map(({ language }) => language);

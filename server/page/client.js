@@ -40,10 +40,10 @@ async function* events(reply) {
 const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, invalid_request: 400 };
 
 /* server: its address, "" for that of the page; key: its API key; retries: how often to retry when the server is
- * busy. */
+ * busy; fetch: what answers, if not the browser's own. */
 export class Client {
-  constructor(server = "", { key = "", retries = 3 } = {}) {
-    Object.assign(this, { server: server.replace(/\/$/, ""), key, retries });
+  constructor(server = "", { key = "", retries = 3, fetch = (...request) => globalThis.fetch(...request) } = {}) {
+    Object.assign(this, { server: server.replace(/\/$/, ""), key, retries, fetch });
   }
 
   async #once(path, body, signal) {
@@ -51,7 +51,7 @@ export class Client {
       ...(this.key && { "X-Api-Key": this.key }) };
     let reply;
     try {
-      reply = await fetch(this.server + path,
+      reply = await this.fetch(this.server + path,
         { signal, headers, ...(body && { method: "POST", body: form ? body : JSON.stringify(body) }) });
     } catch (error) {
       throw signal?.aborted ? error : new AligndError(0);

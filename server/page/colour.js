@@ -1,9 +1,13 @@
 /* Colours of the pictures in the light and the dark theme. The scale of weights has a single hue and perceptually even
  * lightness (OKLab): more weight is darker in the light theme, and lighter in the dark one. */
 
-const night = matchMedia("(prefers-color-scheme: dark)");
-export const onTheme = (f) => night.addEventListener("change", f);
-export const offTheme = (f) => night.removeEventListener("change", f);
+const night = matchMedia("(prefers-color-scheme: dark)"), followers = new Set();
+export const follow = () => followers.forEach((f) => f());
+export function onTheme(f) {
+  night.addEventListener("change", follow);
+  followers.add(f);
+}
+export const offTheme = (f) => followers.delete(f);
 
 /* Keys are the names of the style sheets' custom properties. */
 export const LIGHT = { paper: "#faf9f6", card: "#ffffff", ink: "#1d1c24", muted: "#5a5864", line: "#e3e0d9",
@@ -27,16 +31,39 @@ function hex(L, C) {
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
-/* "light" or "dark", by the color-scheme that the element inherits. A page that declares none is light. */
+/* [red, green, blue, alpha] of a computed colour, 0 to 1. */
+function channels(colour) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  return [...context.getImageData(0, 0, 1, 1).data].map((x) => x / 255);
+}
+const around = (node) => node.parentElement ?? node.getRootNode().host;
+const isLight = (colour) => { const [r, g, b] = channels(colour); return 0.299 * r + 0.587 * g + 0.114 * b > 0.5; };
+
+/* "light" or "dark", by the color-scheme that the element inherits or, on a page that declares none, by the colour of
+ * its text. */
 export function schemeOf(node) {
   const declared = getComputedStyle(node).colorScheme.split(" "), dark = declared.includes("dark");
-  return dark && (!declared.includes("light") || night.matches) ? "dark" : "light";
+  if (dark || declared.includes("light"))
+    return dark && (!declared.includes("light") || night.matches) ? "dark" : "light";
+  const outer = around(node);
+  return outer && isLight(getComputedStyle(outer).color) ? "dark" : "light";
+}
+/* The background that the element stands on: "" if nothing around it has one, or if the page has set --alignd-paper. */
+export function groundOf(node) {
+  if (getComputedStyle(node).getPropertyValue("--alignd-paper")) return "";
+  for (let one = around(node); one; one = around(one)) {
+    const colour = getComputedStyle(one).backgroundColor;
+    if (channels(colour)[3] > 0.99) return colour;
+  }
+  return "";
 }
 
 /* theme: "light" or "dark", otherwise that of the system. scale(weight): its colour. on(weight): black or white for
  * text on that colour, whichever has more contrast, at least 4.5. */
 export function colours(theme) {
-  const dark = theme === "dark" || (theme !== "light" && night.matches), [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT
+  const dark = (theme ?? schemeOf(document.documentElement)) === "dark", [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT
     : BY_DAY;
   return { ...(dark ? DARK : LIGHT),
     scale(weight) {

@@ -36,7 +36,9 @@ function pairs(panel, app, other, ours, theirs) {
 export function comparePanel(panel, app) {
   const { state } = app, text = app.answer.sentences.length === 1 ? app.sentence().source_text : state.text;
   const ours = app.answer.sentences.map((s, k) => (k === state.active ? app.sentence() : s));
-  const known = app.models.some((m) => m.name === state.otherModel), other = { text: state.otherText || text,
+  /* Only models that read the text; the current one does. */
+  const able = app.models.filter(({ source }) => source === app.model().source).map(({ name }) => name),
+    known = able.includes(state.otherModel), other = { text: state.otherText || text,
     model: known ? state.otherModel : state.model, strategy: state.otherStrategy || unlike(state.strategy) };
   const place = el("div"), wrong = el("p", { class: "error", role: "alert", hidden: true });
   const field = (name) => (event) => { other[name] = event.target.value; if (event.type === "change") ask(); };
@@ -47,6 +49,7 @@ export function comparePanel(panel, app) {
   };
   const choose = (says, id, name) => el("label", {}, says,
     el("select", { id, onchange: field(name) }, [...find(name).options]
+    .filter(({ value }) => name !== "model" || able.includes(value))
     .map(({ value, label }) => el("option", { value, selected: value === other[name] }, label))));
   async function ask() {
     wrong.hidden = true;

@@ -7,13 +7,12 @@ import { coverage, usualOf } from "./diagnostics.js";
 import { batches, pairFields } from "./forced.js";
 import { picture } from "./mapview.js";
 import { fresh } from "./memory.js";
+import { drawConcordance } from "./concordance.js";
 import { save } from "./save.js";
 import { t } from "./say.js";
 import { count as written } from "./speak.js";
-import { useViewSheet } from "./viewsheet.js";
 import { waiting } from "./waiting.js";
 
-useViewSheet();
 export const MOST = 1000;
 const BYTES = 2 ** 22, COVERED = 0.3; /* most bytes read of a file; share of usualOf() that makes a word covered */
 
@@ -116,21 +115,27 @@ const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) =
   ...COLUMNS.map((_, k) => row.values?.[k] ?? "")])]
   .map((line) => line.join("\t")).join("\n") + "\n";
 
-/* The chosen row, drawn. */
-function pair(app, row, close) {
+/* The chosen row, drawn; a word of it shows its concordance. */
+function pair(app, row, close, look) {
+  const words = el("div");
+  const choose = ({ detail: { side, text } }) => {
+    const found = text.trim();
+    words.replaceChildren(...(found ? [drawConcordance(corpus.rows, side, found, look)] : []));
+  };
   const view = (props) => picture(row.s, app, { label: t(app.task().result), ...props });
   return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, t("Line {0}", row.at)),
     button(t("Close"), close, { id: "close-pair" }),
     button(t("Ask about it"),
       () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask"
-      : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
+      : "map" }))), view({ view: "threads", server: false, onwordselect: choose }),
+    note(t("Choose a word to see every line that has it.")), words, view({ view: "map" })];
 }
 
 /* Draw the table. Return functions that redraw all of it in its order, or only some rows. */
 function drawTable(place, app) {
   const all = el("div"), chosen = el("div", { class: "chosen" });
   let lines = new Map();
-  const show = () => chosen.replaceChildren(...(corpus.open ? pair(app, corpus.open, close) : []));
+  const show = () => chosen.replaceChildren(...(corpus.open ? pair(app, corpus.open, close, look) : []));
   const look = (row) => { corpus.open = row; show(); document.getElementById("pair").focus(); };
   const close = () => {
     const { at } = corpus.open;

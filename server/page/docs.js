@@ -78,36 +78,33 @@ function sender(section, method, path, operation) {
       out.textContent = `The server cannot be reached: ${error.message}`;
     }
   }
-  section.append(el("form", { onsubmit: send }, el("h4", {}, "Try it"),
-    el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, operation.security && key,
+  section.append(el("form", { onsubmit: send }, el("h3", {}, "Try it"),
+    el("div", { class: "row" }, el("code", {}, method.toUpperCase()), address, operation.security.length > 0 && key,
     el("button", {}, "Send")),
     Object.entries(inputs).map(([name, input]) => el("label", { class: "field" }, el("code", {}, name), input)),
       text, out));
 }
 
+const here = new URL(".", location.href).href.slice(0, -1); /* examples are for this server */
 for (const section of document.querySelectorAll("section[data-method]")) {
   const { method, path } = section.dataset;
-  for (const pre of section.querySelectorAll("pre"))
+  for (const pre of section.querySelectorAll("pre")) {
+    pre.textContent = pre.textContent.replace("localhost:8080", here);
     pre.before(button("Copy", () => copy(pre.textContent), { class: "copy" }));
+  }
   sender(section, method, path, paths[path][method]);
 }
 
-/* Show only the section that the fragment names; without a fragment, the list and the introduction. */
+/* The style sheet shows only the section that the fragment names. */
 const links = [...document.querySelectorAll("nav a")], filter = document.getElementById("filter");
-function show() {
-  const id = decodeURIComponent(location.hash.slice(1)), section = id && document.getElementById(id);
-  document.body.classList.toggle("one", section?.tagName === "SECTION");
-  for (const one of document.querySelectorAll("section")) one.classList.toggle("shown", one === section);
+function mark() {
   for (const link of links) link.hash === location.hash ? link.setAttribute("aria-current", "page")
     : link.removeAttribute("aria-current");
-  if (section) scrollTo(0, 0);
 }
-filter.parentElement.hidden = false;
 filter.addEventListener("input", () => {
   for (const link of links)
     link.parentElement.hidden = !link.textContent.toLowerCase().includes(filter.value.trim().toLowerCase());
 });
-addEventListener("hashchange", show);
-document.body.classList.add("live");
+addEventListener("hashchange", mark);
 if (!location.hash) location.replace("#translate");
-show();
+mark();

@@ -30,20 +30,24 @@ const RTL = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;
 /* Direction of a text, by its first letter. */
 export const direction = (text) => (RTL.test(text) ? "rtl" : "ltr");
 
-/* Roving tabindex: the buttons are one tab stop, at first the pressed one. Arrow keys (in text direction), Home and End
- * move the focus; with `columns` the buttons are a grid, and up and down move by a row. */
-export function roving(place, buttons, columns = 0) {
-  const rest = (chosen) => { for (const button of buttons) button.tabIndex = button === chosen ? 0 : -1; };
-  rest(buttons.find((button) => button.getAttribute("aria-pressed") === "true") ?? buttons[0]);
-  place.addEventListener("focusin", (event) => { if (buttons.includes(event.target)) rest(event.target); });
+/* Arrow keys (in text direction), Home and End move the focus within list(); with `columns` it is a grid, and up and
+ * down move by a row. rest(one): one has the focus. */
+export function rovingIn(place, list, rest, columns = 0) {
+  place.addEventListener("focusin", (event) => { if (list().includes(event.target)) rest(event.target); });
   place.addEventListener("keydown", (event) => {
-    const at = buttons.indexOf(event.target), on = direction(place.textContent) === "rtl" ? -1 : 1;
-    const to = { ArrowRight: at + on, ArrowLeft: at - on, Home: 0, End: buttons.length - 1,
+    const all = list(), at = all.indexOf(event.target), on = direction(place.textContent) === "rtl" ? -1 : 1;
+    const to = { ArrowRight: at + on, ArrowLeft: at - on, Home: 0, End: all.length - 1,
       ...(columns && { ArrowUp: at - columns, ArrowDown: at + columns }) }[event.key];
     if (at < 0 || to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    buttons[to]?.focus();
+    all[to]?.focus();
   });
+}
+/* Roving tabindex: the buttons are one tab stop, at first the pressed one. */
+export function roving(place, buttons, columns = 0) {
+  const rest = (chosen) => { for (const button of buttons) button.tabIndex = button === chosen ? 0 : -1; };
+  rest(buttons.find((button) => button.getAttribute("aria-pressed") === "true") ?? buttons[0]);
+  rovingIn(place, () => buttons, rest, columns);
 }
 
 /* Numbers as the reader's language writes them. */

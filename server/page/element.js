@@ -1,25 +1,24 @@
 /* <alignd-attention>: a translation and what each of its words was made from, for any page (reference: npm/README.md).
- * It draws a given result, or requests one from a server. The page does all its drawing through it. */
+ * It draws a given result, or requests one from a server or an engine. The page does all its drawing through it. */
 import { button, el } from "./dom.js";
 import * as api from "./api.js";
-import { colours, offTheme, onTheme, schemeOf } from "./colour.js";
+import { colours, groundOf, offTheme, onTheme, schemeOf } from "./colour.js";
 import { hostSheet } from "./sheet.js";
 import { forced, LOOKS, visible, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
 import { legend, NAMES, say, sayMost, sayRating, table } from "./map.js";
 import { largeMap } from "./heatmap.js";
-import { largeLines } from "./linemap.js";
 import { windowed } from "./windows.js";
-import { headMaps } from "./headmap.js";
-import { alternatives } from "./alternatives.js";
 import { t } from "./say.js";
 
-const ASKED = ["server", "model", "source", "target", "text", "translation"],
-  DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
-const VIEWS = ["threads", "map", "lines", "table", "heads"];
+const ASKED = ["server", "engine", "src", "model", "source", "target", "text", "translation"],
+  DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head", "step"];
+const VIEWS = ["threads", "map", "lines", "table", "heads", "step"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* above NARROW px, a map of under FEW columns leaves SIDE px beside it */
 /* Table: px of the row names and of a column; rows shown at once if not all columns fit. */
 const NAMED = 110, COLUMN = 52, MANY = 80;
+/* What is loaded when it is first drawn. */
+const LATER = { heads: () => import("./headmap.js"), lines: () => import("./linemap.js") }, later = {};
 let styles; /* style sheet shared by all elements */
 
 /* First result of a reply of /attention or /translate; anything else is taken as {sentences}. */
@@ -32,6 +31,7 @@ export class AligndAttention extends HTMLElement {
   #body = el("div", { class: "body" });
   #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": t("Alternatives"),
     part: "popover" });
+  #told = el("p", { class: "sr", role: "status" });
   #answer = null;
   #active = 0;
   #pinned = -1;
@@ -51,7 +51,7 @@ export class AligndAttention extends HTMLElement {
   connectedCallback() {
     if (!this.#root.firstChild) {
       this.#root.adoptedStyleSheets = [(styles ??= hostSheet())];
-      this.#root.append(this.#body);
+      this.#root.append(this.#body, this.#told);
       this.#root.addEventListener("keydown", (event) => {
         if (event.key === "Escape" && !this.#popover.matches(":popover-open")) this.release();
       });
@@ -79,7 +79,8 @@ export class AligndAttention extends HTMLElement {
     const { ask, draw } = this.#waits;
     this.#waits = { ask: false, draw: false };
     if (!this.isConnected) return;
-    if (ask && this.hasAttribute("server") && this.getAttribute("text")?.trim()) this.ask();
+    if (ask && this.getAttribute("src")) this.load();
+    else if (ask && this.#askable && this.getAttribute("text")?.trim()) this.ask();
     else if (draw) this.draw();
   }
 
@@ -140,15 +141,27 @@ export class AligndAttention extends HTMLElement {
 
   /* ---- requests ---- */
 
-  #connection(signal) {
-    return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, signal };
+  /* Whether there is something to ask. */
+  get #askable() { return this.hasAttribute("engine") || this.hasAttribute("server"); }
+  /* An engine's `model` is a folder. */
+  get #engine() {
+    return this.hasAttribute("engine")
+      ? api.engineAt(this.getAttribute("engine"), this.getAttribute("model") ?? "") : undefined;
   }
-  async #ask(path, body) {
+  #connection(signal) {
+    return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, engine: this.#engine,
+      signal };
+  }
+  #ask(path, body) {
+    return this.#wait((signal) => api.decode(body, { path, ...this.#connection(signal) }));
+  }
+  /* What get(signal) answers; null after an error, which is said, or once something else is asked for. */
+  async #wait(get) {
     this.#running?.abort();
     const mine = (this.#running = new AbortController());
     this.#body.classList.add("busy");
     try {
-      return await api.decode(body, { path, ...this.#connection(mine.signal) });
+      return await get(mine.signal);
     } catch (error) {
       if (error.name === "AbortError") return null;
       if (this.#tell("error", { error }))
@@ -158,14 +171,24 @@ export class AligndAttention extends HTMLElement {
       if (this.#running === mine) this.#body.classList.remove("busy");
     }
   }
+  /* Draw the stored reply at `src`. */
+  load() {
+    return this.#wait(async (signal) => {
+      const reply = await fetch(this.getAttribute("src"), { signal });
+      if (!reply.ok) throw new api.ApiError(reply.status, { error: t("There is no reply at {0}.", reply.url) });
+      this.result = await reply.json();
+    });
+  }
   /* Translate `text`, or score the given `translation`. */
   async ask() {
     const given = Object.fromEntries(["model", "source", "target", "text", "translation"]
       .filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
+    if (this.#engine) delete given.model;
     if (given.model) { delete given.source; delete given.target; } /* the model implies both */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
     this.result = answer;
+    this.#told.textContent = `${this.getAttribute("label") ?? t("Result")}: ${answer.text}`;
     this.#tell("result", { result: answer });
   }
   /* Decode the active sentence again, with more request fields. */
@@ -181,16 +204,17 @@ export class AligndAttention extends HTMLElement {
   }
   #force(steps, tokens) {
     const detail = { sentence: this.#active, steps, tokens };
-    if (this.#tell("force", detail) && this.hasAttribute("server"))
+    if (this.#tell("force", detail) && this.#askable)
       this.#question({ force_attention: forced(this.sentence, steps, tokens) });
   }
   #choose(step, token) {
     const detail = { sentence: this.#active, step, token };
-    if (this.#tell("alternative", detail) && this.hasAttribute("server"))
+    if (this.#tell("alternative", detail) && this.#askable)
       this.#question({ prefix: prefix(this.sentence, step, token) });
   }
   /* Show the five best tokens of a step in a popover at a button. */
-  showAlternatives(step, button) {
+  async showAlternatives(step, button) {
+    const { alternatives } = await import("./alternatives.js");
     this.#root.append(this.#popover);
     alternatives(this.#popover, this.sentence, step, button, (token) => this.#choose(step, token));
   }
@@ -201,11 +225,13 @@ export class AligndAttention extends HTMLElement {
   draw() {
     this.#waits.draw = false;
     if (this.dataset.scheme !== this.#theme) this.dataset.scheme = this.#theme;
+    this.#body.style.setProperty("--paper", groundOf(this));
     const kept = this.#root.activeElement?.id;
-    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? []
+    if (!this.#answer) this.#body.replaceChildren(...(this.#askable || this.hasAttribute("src") ? []
       : [el("p", { class: "message" }, t("No result."))]));
     else if (this.view === "threads") this.#drawThreads();
     else if (this.view === "heads") this.#drawHeads();
+    else if (this.view === "step") this.#drawStep();
     else this.#drawMap();
     if (kept) this.#root.getElementById(kept)?.focus({ preventScroll: true });
   }
@@ -232,6 +258,7 @@ export class AligndAttention extends HTMLElement {
     this.#fresh = false;
     this.#body.replaceChildren(many, this.#key(), hint);
     this.#pinTo(this.#pinned);
+    if (this.hasAttribute("paper")) for (const { print } of this.#pairs) print();
   }
   /* Legend of the lines under the words. */
   #key() {
@@ -284,12 +311,34 @@ export class AligndAttention extends HTMLElement {
   }
 
   #say(text) { this.#body.replaceChildren(el("p", { class: "message" }, text)); }
+  /* Whether the module of a view is there; if not, it is loaded, and then drawn. */
+  #has(view) {
+    if (!later[view]) {
+      LATER[view]().then((module) => {
+        later[view] = module;
+        if (this.view === view) this.draw();
+      }, () => this.#say(t("The server cannot be reached.")));
+    }
+    return later[view];
+  }
   #drawHeads() {
     if (!this.sentence.heads) return this.#say(t("This answer has no heads."));
+    if (!this.#has("heads")) return;
+    const { headMaps, styleHeads } = later.heads;
+    styleHeads(this.#root);
     const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
     const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
     this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours,
       onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
+  }
+  async #drawStep() {
+    const s = this.sentence;
+    if (!s.attention) return this.#say(t("This model has no attention to show."));
+    const { stepOf, styleSteps, walk } = await import("./step.js");
+    if (s !== this.sentence || this.view !== "step") return;
+    styleSteps(this.#root);
+    this.#body.replaceChildren(walk(s, Number(this.getAttribute("step")) || 0, (i) => stepOf(s, i),
+      (step) => this.#tell("stepselect", { sentence: this.#active, step })));
   }
   #saying() {
     const out = el("output", { class: "read", part: "read", "aria-live": "polite" });
@@ -298,6 +347,7 @@ export class AligndAttention extends HTMLElement {
   #drawMap() {
     const view = visible(this.sentence, this.how), kind = this.view;
     if (!view) return this.#say(t("This model has no attention to show."));
+    if (kind === "lines" && !this.#has(kind)) return;
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
     const room = width - (kind !== "table" && width > NARROW && view.columns.length < FEW ? SIDE : 0),
       options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0,
@@ -315,7 +365,8 @@ export class AligndAttention extends HTMLElement {
         draw: (one) => el("div", { id: "map", part: "map" }, table(one)) });
     }
     if (kind === "lines")
-      return el("div", { part: "map" }, largeLines(view, { ...options, threshold: Math.max(0.02, options.threshold) }));
+      return el("div", { part: "map" }, later.lines.largeLines(view,
+        { ...options, threshold: Math.max(0.02, options.threshold) }));
     const force = (one) =>
       (this.hasAttribute("drag")
       ? { onForce: (i, from, to) => this.#force(tokensOf(one.rows[i]),

@@ -1,17 +1,52 @@
 #!/bin/sh
-# The page, and the API's description, as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed, awk and cksum.
+# The page, and the API's description, as a C table (server/api/page.h): sh embed.sh FILE... > page_files.c. With --to FOLDER before them,
+# the files are written to that folder instead, as they are sent. Needs od, sed, awk and cksum.
 set -eu
 
-# Scripts and style sheets are sent without indentation and without the comments that have lines of their own; lines keep their numbers.
+# Scripts and style sheets are sent without indentation, without the comments that stand alone or end a line, on few lines, and without
+# spaces around signs: in scripts except in strings, and in lines with a template, an apostrophe, or a slash, which may begin a regular
+# expression. Style sheets also stand in scripts, from a line that ends with "= `" to one that begins with "`". A test of the element
+# compares what is sent with the source.
 sent() {
     case $1 in
-        *.js | *.css) awk '{ sub(/^[ \t]+/, "") }
-            comment { if (/\*\/$/) comment = 0; print ""; next }
-            /^\/\*/ && !/\*\/./ { comment = !/\*\/$/; print ""; next }
-            { print }' "$1" ;;
+        *.js | *.css) awk -v css="$(case $1 in *.css) echo 1 ;; *) echo 0 ;; esac)" '
+            function tight(code) {
+                loose = loose || code ~ /[`\/\047]/
+                gsub(/ ?= ?/, "=", code); gsub(/ ?[?] ?/, "?", code); gsub(/ ?: ?/, ":", code); gsub(/ ?, ?/, ",", code)
+                gsub(/ ?< ?/, "<", code); gsub(/ ?> ?/, ">", code); gsub(/ ?& ?/, "\\&", code); gsub(/ ?[|] ?/, "|", code)
+                gsub(/ ?[{] ?/, "{", code); gsub(/ ?[}] ?/, "}", code); gsub(/ ?[(] ?/, "(", code); gsub(/ ?[)] ?/, ")", code)
+                gsub(/ ?; ?/, ";", code); gsub(/ ?! ?/, "!", code); gsub(/ [+] /, "+", code); gsub(/ - /, "-", code)
+                gsub(/ [*] /, "*", code)
+                return code
+            }
+            function spaceless(line, out, rest) {
+                loose = 0
+                for (rest = line; match(rest, /"([^"\\]|\\.)*"/); rest = substr(rest, RSTART + RLENGTH))
+                    out = out tight(substr(rest, 1, RSTART - 1)) substr(rest, RSTART, RLENGTH)
+                out = out tight(rest)
+                return loose ? line : out
+            }
+            { sub(/^[ \t]+/, "") }
+            comment { if (/\*\/$/) comment = 0; next }
+            /^\/\*/ && !/\*\/./ { comment = !/\*\/$/; next }
+            { sub(/[ \t]*\/\*[^*]*\*\/$/, "") }
+            /^`/ { css = 0 }
+            css { gsub(/ ?[{] ?/, "{"); gsub(/ ?[}] ?/, "}"); gsub(/; /, ";"); gsub(/, /, ","); gsub(/: /, ":"); gsub(/;}/, "}") }
+            !css && !/`/ { $0 = spaceless($0) }
+            / = `$/ { css = 1 }
+            /./ { printf "%s%s", last == "" || last ~ /[=?:&|;,({[]$/ || /^[]).?:}&|+]/ ? "" : "\n", $0; last = $0 }
+            END { print "" }' "$1" ;;
+        *index.html | *models.html) sed 's/^[ \t]*//' "$1" ;;
         *) cat "$1" ;;
     esac
 }
+
+if [ "$1" = --to ]; then
+    to=$2
+    shift 2
+    for file in "$@"; do sent "$file" >"$to/${file##*/}"; done
+    exit
+fi
 
 printf '/* Made by server/page/embed.sh. */\n#include "server/api/page.h"\n'
 n=0

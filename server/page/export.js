@@ -44,7 +44,7 @@ function pageOf(app) {
 const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 export function toCsv(view) {
   const lines = [["", ...view.columns.map((c) => c.label)],
-    ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
+    ...view.rows.map((r, i) => [r.label, ...view.weights[i].map((w) => w.toFixed(4))])];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 export const toPharaoh = (s) => s.alignment.map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
@@ -77,7 +77,8 @@ export function exportPanel(panel, app) {
     el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs),
       button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),
-    el("h2", {}, t("Repeat")), el("div", { class: "buttons" }, copied(t("Copy as curl"), () => toCurl(app)),
-      copied(t("Copy link"), () => app.link()), said),
-      el("pre", { tabindex: 0, "aria-label": t("The request as curl") }, toCurl(app)));
+    el("h2", {}, t("Repeat")),
+    el("div", { class: "buttons" }, api.hasServer() && copied(t("Copy as curl"), () => toCurl(app)),
+      copied(t("Copy link"), () => app.link()), said));
+  if (api.hasServer()) panel.append(el("pre", { tabindex: 0, "aria-label": t("The request as curl") }, toCurl(app)));
 }

@@ -7,7 +7,6 @@ import { count } from "./speak.js";
 import { fail } from "./trouble.js";
 
 const LINES = ["srt", "vtt", "txt"], SHOWN = 200; /* formats shown side by side by line; the most lines shown */
-const BELOW = ["txt", "srt", "vtt", "md", "html", "docx", "odt"]; /* formats that can hold both languages */
 let running = null;
 
 /* Table of the lines that differ between source and translation, for formats whose lines correspond. */
@@ -23,24 +22,38 @@ function bilingual(source, made) {
     .map((says) => el("th", { scope: "col" }, says)))), el("tbody", {}, rows));
 }
 
-/* app: see app.js. file: a File. below: request both languages in one file. */
-export async function translateFile(app, file, { below = false } = {}) {
+/* Translate files one after the other, each with a place of its own. app: see app.js. */
+export async function translateFiles(app, files) {
   running?.abort();
-  const mine = (running = new AbortController()), place = find("files"),
+  const place = find("files"), many = files.map((_, k) => el("div", { id: `file-${k}` }));
+  place.hidden = false;
+  place.replaceChildren(...many);
+  files.forEach((file, k) => {
+    if (k) many[k].append(el("h2", {}, el("bdi", {}, file.name)));
+  });
+  for (const [k, file] of files.entries()) {
+    if (many[k].isConnected) await translateFile(app, file, many[k], { alone: files.length === 1 });
+  }
+}
+
+/* below: request both languages in one file. alone: there is no other file. */
+async function translateFile(app, file, place, { below = false, alone = true } = {}) {
+  const mine = (running = new AbortController()), id = (name) => (alone ? name : `${name}-${place.id}`),
     bar = el("progress", { max: 1, value: 0, "aria-label": t("Progress") }), said = el("span", { role: "status" }),
     warnings = el("ul", { class: "notes" }), made = el("div");
   const close = button(t("Close"), () => {
     mine.abort();
-    place.hidden = true;
-    place.replaceChildren();
+    place.remove();
+    find("files").hidden = !find("files").childElementCount;
     find("file").focus();
-  }, { id: "close-file", class: "quiet" }), cancel = button(t("Cancel"), () => mine.abort(), { id: "cancel-file" });
+  }, { id: id("close-file"), class: "quiet" }),
+    cancel = button(t("Cancel"), () => mine.abort(), { id: id("cancel-file") });
+  const both = (format) => app.formats.find(({ name }) => name === format)?.bilingual.includes("below");
   const row = el("div", { class: "again" }, bar, said, cancel);
-  place.hidden = false;
   place.replaceChildren(el("div", { class: "again" }, el("h2", {}, el("bdi", {}, file.name)), close), row,
     warnings, made);
   said.textContent = t("Sending");
-  const { source, target } = app.pair(), again = () => translateFile(app, file, { below });
+  const { source, target } = app.pair(), again = () => translateFile(app, file, place, { below, alone });
   let done = 0;
   try {
     for await (const [name, data] of api.translateFile(file, { source, target, ...(below && { bilingual: "below" }) },
@@ -58,18 +71,18 @@ export async function translateFile(app, file, { below = false } = {}) {
         said.textContent = t("{0} sentences translated, format {1}.", count(done), format);
         const saves = button(t("Save {0}", title),
           () => save(title, new Blob([base64 ? Uint8Array.from(atob(base64), (c) => c.charCodeAt()) : text])),
-          { id: "save-file", class: "primary" });
-        row.append(saves, BELOW.includes(format) && !below ? button(t("Both languages in one file"),
-          () => translateFile(app, file, { below: true }), { id: "both-file" }) : "");
-        saves.focus();
+          { id: id("save-file"), class: "primary" });
+        row.append(saves, both(format) && !below ? button(t("Both languages in one file"),
+          () => translateFile(app, file, place, { below: true, alone }), { id: id("both-file") }) : "");
+        if (alone) saves.focus();
         if (!base64) made.replaceChildren(LINES.includes(format) && !below ? bilingual(await file.text(), text)
           : el("pre", { tabindex: 0, "aria-label": t("Translation") }, text.slice(0, 4000)));
       }
     }
   } catch (error) {
     if (mine.signal.aborted) {
-      if (running === mine && place.contains(row))
-        row.replaceChildren(t("Cancelled. "), button(t("Translate it again"), again, { id: "again-file" }));
+      if (place.contains(row))
+        row.replaceChildren(t("Cancelled. "), button(t("Translate it again"), again, { id: id("again-file") }));
       return;
     }
     const wrong = el("p", { class: "error", role: "alert" });

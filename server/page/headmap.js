@@ -12,6 +12,29 @@ const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encod
 const START = { get label() { return t("(start)"); }, surface: "", parts: [] };
 const SAME = 0.002, WIDEST = 620; /* tolerance, because weights are rounded; px of a map */
 
+const SHEET = `
+.heads .group { margin-bottom: 1rem; }
+.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(0, 4.5rem)); gap: 4px; align-items: center; padding: 3px; max-width: 100%; }
+.grid .n { text-align: center; }
+.grid button { position: relative; display: grid; place-items: center; padding: 2px; border-radius: 5px; }
+.grid [aria-pressed="true"] { border-width: 3px; padding: 0; }
+.grid canvas { width: 100%; max-height: 6rem; image-rendering: pixelated; border-radius: 3px; }
+.grid .mirrored { transform: scaleX(-1); }
+.grid .shown::after, .key::before { content: ""; width: .625rem; height: .625rem; border-radius: 50%; background: var(--warn); border: 2px solid var(--card); }
+.grid .shown::after { position: absolute; top: -4px; inset-inline-end: -4px; }
+.key { margin-top: .5rem; }
+.grid .n { color: var(--muted); font-size: var(--s0); }
+.heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
+@media (pointer: coarse), (max-width: 40rem) { .grid button, .heads .group button { min-height: 2.5rem; } }
+@media (forced-colors: active) { .grid canvas { forced-color-adjust: none; } }
+`;
+let sheet;
+/* Adds the style sheet of this view to a shadow root. */
+export function styleHeads(root) {
+  if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(SHEET);
+  if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+}
+
 const kindsOf = ({ heads }) => Object.keys(KINDS).filter((kind) => heads[kind]?.length);
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
 const titleOf = ({ kind, layer, head }) => t("{0}, layer {1}, head {2}", t(KINDS[kind][0]), layer + 1, head + 1);

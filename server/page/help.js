@@ -1,5 +1,6 @@
 /* What each view is for, with a sentence to try it on. */
-import { el } from "./dom.js";
+import { chosenTheme, useTheme } from "./theme.js";
+import { el, group, toggle } from "./dom.js";
 import { t } from "./say.js";
 import { hasHeads } from "./sentence.js";
 import { translates } from "./task.js";
@@ -20,6 +21,9 @@ const VIEWS = {
     "She gave him the book that he had lost."],
   diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.",
     "One of my wisdom teeth is coming in."],
+  step: [
+    "How one token came about: the scores of the source, their softmax, the context, and what the model would have " +
+      "said with other weights. The formulas are those of the papers.", "Where is the train station?"],
   heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
   why: [
     "Which source words a word depends on, when each is left out in turn; why it is this word and not another; how " +
@@ -32,6 +36,18 @@ const VIEWS = {
       "and look at one.", "Where is the train station?"],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
+
+/* Keys, and what they do. */
+const KEYS = [["Ctrl Enter", "Translate"], ["\u2190 \u2192 Home End", "From word to word, or from view to view"],
+  ["Enter", "Choose a word, or what has the focus"], ["Esc", "Close a panel, let a word go, or end an edit"],
+  ["\u2191 \u2193", "From row to row of a map or a list"], ["Ctrl Z", "Undo a question"]];
+const THEMES = { "": "System", light: "Light", dark: "Dark" };
+const themes = () => group(t("Theme"), Object.entries(THEMES).map(([name, says]) =>
+  toggle(t(says), chosenTheme() === name, ({ currentTarget }) => {
+    useTheme(name);
+    currentTarget.parentNode.replaceWith(themes());
+    document.getElementById(`theme-${name}`).focus();
+  }, { id: `theme-${name}` })));
 
 const MODELS = { heads: (model) => hasHeads(model), map: (model) => translates(model) };
 
@@ -54,5 +70,7 @@ export function helpMenu(panels, app) {
       el("dd", {},
       t(
       "A bar is as long as the model estimates the word likely to be right: short and orange where it is likely " +
-        "wrong. A wavy line is a warning, which stands below the translation.")));
+        "wrong. A wavy line is a warning, which stands below the translation.")),
+    KEYS.map(([keys, says]) => [el("dt", {}, el("kbd", {}, keys)), el("dd", {}, t(says))]),
+    el("dt", {}, t("Theme")), el("dd", {}, themes()));
 }

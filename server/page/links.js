@@ -7,9 +7,7 @@ import { legend } from "./map.js";
 import { save } from "./save.js";
 import { matrix } from "./sentence.js";
 import { t } from "./say.js";
-import { useViewSheet } from "./viewsheet.js";
 
-useViewSheet();
 const LINK = /^(\d+)([-p])(\d+)$/;
 const NEXT = { undefined: "-", "-": "p", p: undefined },
   SAYS = { undefined: "no link", "-": "a sure link", p: "a possible link" };

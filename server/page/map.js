@@ -66,7 +66,7 @@ export function legend(look, colours) {
 }
 
 /* Wording of cells and rows. */
-const DOES = { alignment: " is aligned with ", attention: " looks at " },
+export const DOES = { alignment: " is aligned with ", attention: " looks at " },
   MOST = { alignment: DOES.alignment, attention: " looks most at " };
 
 const name = (unit) => el("b", { dir: "auto" }, unit.end ? t("the end of the sentence") : unit.label);

@@ -1,12 +1,9 @@
 /* What-if questions: another token, another place to look, a translation of the user's own. Each question builds on the
  * current sentence, and undo reverts one. A new question cancels the one that is pending. */
-import { button, el, note, number } from "./dom.js";
+import { button, el, number } from "./dom.js";
 import * as api from "./api.js";
-import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
-import { NAMES } from "./map.js";
-import { picture } from "./mapview.js";
-import { strip } from "./confidence.js";
-import { fail, failure } from "./trouble.js";
+import { END, changed, forced, prefix, targets, tokensOf } from "./sentence.js";
+import { failure } from "./trouble.js";
 import { t } from "./say.js";
 
 const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)],
@@ -22,7 +19,7 @@ export function marked(title, s, other) {
 }
 
 /* Two sentences side by side, each compared with the other. */
-const beside = (props, titles, a, b) => el("div", { class: "cards", ...props },
+export const beside = (props, titles, a, b) => el("div", { class: "cards", ...props },
   el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
 
 export class Questions {
@@ -43,7 +40,7 @@ export class Questions {
     return (this.#waits[name] = new AbortController()).signal;
   }
   /* Write the questions into the link. c: a step and the token chosen there; f: steps and the source tokens that they
-   * look at. */
+   * look at; w: a word and another wording from it. */
   #note(step) {
     this.app.state.asked = this.asked.map(({ mark }) => mark);
     this.app.remember(step);
@@ -58,9 +55,10 @@ export class Questions {
     if (own) await this.score(own);
   }
   async #again(mark) {
-    const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [],
+    const [, kind, at, what] = /^([cfw])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [],
       { tokens, source_tokens } = this.app.sentence();
     if (!steps.length || steps.some((step) => !(step < tokens.length))) return false;
+    if (kind === "w") return this.#ask(...this.#wording(steps[0], what));
     return this.#ask(...(kind === "c" ? this.#choice(steps[0], what)
       : this.#look({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) })));
   }
@@ -72,7 +70,8 @@ export class Questions {
   }
   /* Decode the current sentence again, with more fields in the reply. */
   async again(include) {
-    return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0];
+    const { answer } = this.app, given = answer.unedited ? { translation: this.app.base().text } : {};
+    return (await api.decode(this.#body(this.asked.at(-1)?.given ?? given), { include })).sentences[0];
   }
 
   /* Ask a question, and return whether there is an answer. */
@@ -104,6 +103,13 @@ export class Questions {
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
     return [t("\u201c{0}\u201d instead of \u201c{1}\u201d", ...[token, s.tokens[i]]
       .map((one) => one.replaceAll("\u2581", ""))), `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
+  }
+
+  /* Take another wording of the sentence, which differs at word i. */
+  put(i, text) { return this.#asked(this.#wording(i, text)); }
+  #wording(i, text) {
+    const unit = targets(this.app.sentence(), { words: true, eos: false })[i];
+    return [t("another wording at \u201c{0}\u201d", unit?.surface ?? ""), `w${i}:${text}`, { translation: text }];
   }
 
   /* Make these steps look only at these source tokens. */
@@ -162,36 +168,4 @@ export class Questions {
     }
     app.showPanel();
   }
-}
-
-function reference(panel, app) {
-  const mine = app.questions.reference, how = app.how();
-  panel.append(beside({}, [t("The model's"), t("Yours")], app.sentence(), mine), strip(mine));
-  if (matrix(mine, how))
-    panel.append(picture(mine, app, { view: "map", label: t("{0} of yours", t(NAMES[how.look])) }));
-}
-
-export function questionsPanel(panel, app) {
-  if (!app.asks()) return panel.append(note(t("Two models translate this in turn. Choose one of them to ask it.")));
-  const { questions } = app, { result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }),
-    s = app.sentence();
-  if (questions.wrong) fail(wrong, questions.wrong);
-  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => {
-    questions.text = event.target.value;
-  } });
-  panel.append(el("h2", {}, t("What does the model think of your own version?")),
-    note(t("The model is forced to write this text.")),
-    el("form", { onsubmit: (event) => {
-      event.preventDefault();
-      wrong.hidden = true;
-      if (text.value.trim()) questions.score(text.value.trim());
-    } },
-      el("label", {}, t(`Your ${result.toLowerCase()} of \u201c{0}\u201d`, s.source_text), text),
-        el("div", { class: "row" }, el("button", { class: "primary" }, t("Score it")))), wrong);
-  if (questions.reference) reference(panel, app);
-  panel.append(
-    note(
-    t(
-    "Choose a word of the result above, then a source word, to make it look there; or another token in the " +
-      "confidence view.")));
 }

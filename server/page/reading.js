@@ -1,22 +1,25 @@
 /* Source and target as two selectable texts. Pointing at a word of either shades its partners by their weights, and
  * threads connect them. Each text is one tab stop; the arrow keys move between its words. */
 import { el, roving } from "./dom.js";
-import { visible, sources, targets, probability, ratings } from "./sentence.js";
+import { partners, visible, sources, targets, probability, ratings } from "./sentence.js";
 import { t } from "./say.js";
+import { interlinear } from "./interlinear.js";
+import { DOES } from "./map.js";
 import { threads } from "./threads.js";
 
 const FAR = 4; /* px of pointer movement that make a click a selection */
 
 /* A line of text whose words are elements; the text between them stays. mark(unit, k): {class, vars} that show how sure
  * the model is of a word. name: prefix of the words' ids. */
-function line(units, text, { kind, lang, label, mark, name }) {
+function line(units, text, { kind, lang, label, mark, name, says }) {
   const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group",
     "aria-label": t("{0}: arrow keys go from word to word", label) });
   const words = units.map((unit, k) => {
     const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
     /* The </s> marker is drawn by the style sheet, so that it is not copied with the text. */
     const word = el("span", { class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "),
-      id: `${name}-${kind}-${k}`, "data-k": k, title: unit.end && t("End of the sentence"), vars: marked.vars },
+      id: `${name}-${kind}-${k}`, "data-k": k, role: "button",
+      "aria-label": says(unit, k), title: unit.end && t("End of the sentence"), vars: marked.vars },
       unit.end ? "" : unit.surface || unit.label);
     place.append(before, word);
     return word;
@@ -32,14 +35,10 @@ export const shade = (words, weights) => words.forEach((word, k) => {
   word.classList.toggle("lit", w > 0.1);
 });
 
-/* Call act(k) when word k of a place is chosen: by Enter, Space, or a click that does not select text. Return a
- * function that finds the word of an event, or -1. */
-export function choosable(place, act) {
+/* Call act(k) when word k of a place is chosen: by Enter, Space, or a click that does not select text. k(event): the
+ * word of an event, or -1; it is returned. */
+export function choosable(place, act, k = (event) => Number(event.target.closest?.("[data-k]")?.dataset.k ?? -1)) {
   let from = null;
-  const k = (event) => {
-    const at = event.target.closest?.("[data-k]")?.dataset.k;
-    return at === undefined ? -1 : Number(at);
-  };
   place.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
   place.addEventListener("click", (event) => {
     const moved = from && event.detail && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > FAR;
@@ -53,6 +52,12 @@ export function choosable(place, act) {
   return k;
 }
 
+/* Name of a word for a screen reader, with the words that it belongs to. */
+export function named(view, unit, k, back) {
+  const says = unit.end ? t("End of the sentence") : unit.surface || unit.label,
+    others = view ? partners(view, k, back).join(", ") : "";
+  return says + (others && t(DOES[back ? "alignment" : view.look]) + others);
+}
 const unmarked = () => ({});
 /* Marks under words: a bar where the model estimates quality, otherwise a line where it was unsure. */
 export function marks(s, how) {
@@ -71,12 +76,15 @@ export function pair(s, how, { onTarget, onSource, hinted }) {
   const view = visible(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns
     ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
   const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: t("Source"),
-    mark: unmarked, name: how.name });
+    mark: unmarked, name: how.name, says: (unit, k) => named(view, unit, k, true) });
   const [below, target] = line(rows, s.text,
-    { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name });
+    { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name,
+      says: (unit, k) => named(view, unit, k) });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
   const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }, above, below),
-    web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
+    sides = [{ place: above, words: source }, { place: below, words: target }],
+    web = threads(node, source, target, weights, { end: columns.findIndex((column) => column.end),
+    arrange: () => interlinear(node, sides, weights) });
   let pinned = -1;
 
   function shadeRow(i) {
@@ -113,5 +121,5 @@ export function pair(s, how, { onTarget, onSource, hinted }) {
     if (pinned >= 0) row(pinned);
     else shadeRow(-1);
   }
-  return { node, pin, point: row, rest };
+  return { node, pin, point: row, rest, print: web.print };
 }

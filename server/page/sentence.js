@@ -89,6 +89,13 @@ export function visible(s, how) {
     weights: view.weights.map((row) => row.slice(0, -1)) };
   return view.words;
 }
+const SHARE = 0.15, NAMED = 3; /* weight of a word that is named; the most words */
+/* What word k of the result belongs to in the source or, `back`, word k of the source in the result. */
+export function partners({ rows, columns, weights }, k, back = false) {
+  const list = back ? rows : columns, of = back ? weights.map((row) => row[k]) : weights[k];
+  return list.map((unit, j) => [unit, of[j]]).filter(([unit, w]) => !unit.end && w >= SHARE)
+    .sort((a, b) => b[1] - a[1]).slice(0, NAMED).map(([unit]) => unit.surface || unit.label);
+}
 const made = new WeakMap(); /* cached views by sentence, so that all drawings share the same one */
 
 function viewOf(s, how) {

@@ -1,8 +1,7 @@
 /* Language of the page itself, and names of languages in it. */
 import { spoken, t, use } from "./say.js";
 
-const FILES = { de: () => import("./de.js"), fr: () => import("./fr.js") };
-export const LANGUAGES = ["en", ...Object.keys(FILES)];
+export const LANGUAGES = ["en", "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "zh"];
 
 function wanted() {
   try {
@@ -15,9 +14,10 @@ function wanted() {
 export async function speak() {
   const one = wanted();
   try {
-    if (FILES[one]) use(one, (await FILES[one]()).default);
+    if (one !== "en") use(one, (await import(`./${one}.js`)).default);
   } catch { /* the file cannot be loaded */ }
   document.documentElement.lang = spoken();
+  document.documentElement.dir = spoken() === "ar" ? "rtl" : "ltr"; /* the whole page is mirrored */
 }
 export function speakNext(one) {
   try { localStorage.setItem("alignd-language", one); } catch { /* the choice is lost after the reload */ }
@@ -31,7 +31,7 @@ export function translatePage() {
     for (const node of document.querySelectorAll(`[${name}]`)) node.setAttribute(name, t(node.getAttribute(name)));
 }
 
-const names = new Map();
+const names = new Map(), PRIVATE = { "x-geoquery": "Questions as logic (GeoQuery)" };
 /* Name of a language in the reader's language, or its code if it has no name. */
 export function languageName(one) {
   if (!names.has(one)) {
@@ -39,8 +39,14 @@ export function languageName(one) {
     try {
       name = new Intl.DisplayNames([spoken()], { type: "language" }).of(one);
     } catch { /* a private code, such as x-geoquery */ }
-    names.set(one, name ?? one);
+    names.set(one, PRIVATE[one] ? t(PRIVATE[one]) : name ?? one);
   }
   return names.get(one);
 }
+/* Common languages, for which there are models to get. */
+export const MORE =
+  "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh"
+  .split(" ");
+export const byName = (codes) => [...new Set(codes)]
+  .sort((a, b) => languageName(a).localeCompare(languageName(b)));
 export const count = (n) => n.toLocaleString(spoken());

@@ -1,7 +1,7 @@
 /* Export of a sentence and its picture as one self-contained HTML file. It includes the element's modules and their
  * data, and needs neither a server nor a network. */
 
-const FROM = /from "\.\/([\w-]+\.js)"/g, PREFIX = "alignd/";
+const FROM = /(from |import\()"\.\/([\w-]+\.js)"/g, PREFIX = "alignd/";
 const STYLE =
   "html { color-scheme: light dark } body { margin: 0 auto; max-width: 72rem; padding: 1.5rem clamp(1rem, 4vw, " +
     "3rem); background: #faf9f6; color: #1d1c24; font: 15px/1.5 system-ui, sans-serif } svg { max-width: 100% } " +
@@ -15,14 +15,15 @@ const START =
 
 /* The element's modules as an import map of data: URLs. */
 async function importMap() {
-  const imports = {}, wanted = ["element.js"];
+  const imports = {}, wanted = ["element.js", "linemap.js"];
   for (const name of wanted) { /* grows during the loop */
     const reply = await fetch(new URL(name, import.meta.url));
     if (!reply.ok) throw new Error(`${name}: ${reply.status}`);
     const text = await reply.text();
-    for (const [, imported] of text.matchAll(FROM)) if (!wanted.includes(imported)) wanted.push(imported);
+    for (const [, how, imported] of text.matchAll(FROM))
+      if (how === "from " && !wanted.includes(imported)) wanted.push(imported);
     imports[PREFIX + name] =
-      `data:text/javascript;charset=utf-8,${encodeURIComponent(text.replace(FROM, `from "${PREFIX}$1"`))}`;
+      `data:text/javascript;charset=utf-8,${encodeURIComponent(text.replace(FROM, `$1"${PREFIX}$2"`))}`;
   }
   return { imports };
 }

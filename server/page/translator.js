@@ -1,8 +1,8 @@
 /* The two boxes: the text, with a mirror below it that shades its words, and the translation as selectable text. */
-import { button, el, find, copy, roving } from "./dom.js";
-import { choosable, marks, shade } from "./reading.js";
+import { button, el, find, copy, rovingIn } from "./dom.js";
+import { choosable, marks, named, shade } from "./reading.js";
 import { t } from "./say.js";
-import { count, languageName } from "./speak.js";
+import { byName, count, languageName, MORE } from "./speak.js";
 import { matrix, sources, targets } from "./sentence.js";
 
 const LONG = 300; /* characters from which letters are smaller */
@@ -17,109 +17,193 @@ const SAYS = {
   unknown: () => t("Many of these words are unknown to the model."),
 };
 
-/* Fill a place with a text whose words are elements. Return the element of each word; null for one that is empty or
- * overlaps another. */
-function fill(place, text, words, className) {
-  const nodes = [], content = [];
-  let at = 0;
-  for (const { start, stop, s, k, mark } of words) {
-    if (start < at || stop <= start) { nodes.push(null); continue; }
-    const node = el("span", { class: ["word", mark?.class, className].filter(Boolean).join(" "), "data-s": s,
-      vars: mark?.vars });
-    node.textContent = text.slice(start, stop);
-    Object.assign(node, { word: k, start, stop });
-    content.push(text.slice(at, start), node);
-    nodes.push(node);
-    at = stop;
-  }
-  content.push(text.slice(at));
-  place.replaceChildren(...content);
-  return nodes;
+/* Number of characters with which both texts begin. */
+function common(a, b) {
+  if (a === b) return a.length;
+  let k = 0;
+  while (k < a.length && a[k] === b[k]) k++;
+  return k;
 }
 
-/* onPoint(s, i): target word i of sentence s is pointed at, or -1 for none; onChoose(s, i): it is chosen. */
+const NONE = {};
+/* A text in a place, some of whose words are elements. A new text changes only what differs, so that what stays is not
+ * drawn again, and a long text is cheap to edit. */
+class Text {
+  parts = []; /* [{says, node, word}] in order; word: undefined for what is between words */
+  words = []; /* the elements of words, in order */
+  /* props: attributes of each word's element. */
+  constructor(place, props) { Object.assign(this, { place, props }); }
+
+  /* words [{start, stop, s, k, mark}]: word k of sentence s. One that is empty or overlaps another is left out. */
+  fill(text, words) {
+    const parts = [];
+    let at = 0;
+    const upTo = (end) => { if (end > at) parts.push({ says: text.slice(at, end) }); at = end; };
+    for (const word of words) {
+      if (word.start < at || word.stop <= word.start) continue;
+      upTo(word.start);
+      parts.push({ says: text.slice(word.start, word.stop), word });
+      at = word.stop;
+    }
+    upTo(text.length);
+    this.#change(parts);
+  }
+  /* The text has changed, and what is new in it has no known words yet. */
+  retype(text) {
+    const { parts } = this, first = [], last = [];
+    let from = 0, to = text.length, i = 0, j = parts.length - 1;
+    for (; i < parts.length && text.startsWith(parts[i].says, from); i++) {
+      first.push(parts[i]);
+      from += parts[i].says.length;
+    }
+    for (; j >= i && to - parts[j].says.length >= from && text.endsWith(parts[j].says, to); j--) {
+      last.unshift(parts[j]);
+      to -= parts[j].says.length;
+    }
+    this.#change([...first, ...(to > from ? [{ says: text.slice(from, to) }] : []), ...last]);
+  }
+  #change(parts) {
+    const old = this.parts, same = (a, b) => a.says === b.says && !a.word === !b.word;
+    let first = 0, last = 0;
+    const least = Math.min(old.length, parts.length);
+    while (first < least && same(old[first], parts[first])) first++;
+    while (last < least - first && same(old[old.length - 1 - last], parts[parts.length - 1 - last])) last++;
+    for (const { node } of old.slice(first, old.length - last)) node.remove();
+    const after = last ? old[old.length - last].node : null, made = document.createDocumentFragment();
+    parts.forEach((part, at) => {
+      const before = at < first ? old[at] : at >= parts.length - last ? old[at - parts.length + old.length] : null;
+      part.node = before?.node ?? (part.word ? el("span", { class: "word", ...this.props }, part.says)
+        : document.createTextNode(part.says));
+      if (!before) made.append(part.node);
+      if (part.word) this.#mark(part.node, part.word);
+    });
+    this.place.insertBefore(made, after);
+    this.parts = parts;
+    this.words = parts.filter(({ word }) => word).map(({ node }) => node);
+    this.words.forEach((node, index) => { node.index = index; });
+  }
+  #mark(node, { start, stop, s, k, mark, says }) {
+    const name = ["word", mark?.class].filter(Boolean).join(" "), vars = mark?.vars ?? NONE;
+    Object.assign(node, { s, word: k, start, stop });
+    if (node.kind !== name) node.className = node.kind = name;
+    if (says && node.says !== says) node.setAttribute("aria-label", node.says = says);
+    if (node.vars === vars) return;
+    for (const key of Object.keys(node.vars ?? {})) if (!(key in vars)) node.style.removeProperty(key);
+    for (const [key, value] of Object.entries(vars)) if (node.vars?.[key] !== value) node.style.setProperty(key, value);
+    node.vars = vars;
+  }
+}
+
+/* Words of a sentence on each side, with their marks. They are computed once, however often the text is drawn. */
+const known = new WeakMap();
+function wordsOf(s) {
+  if (!known.has(s)) {
+    const mark = marks(s, HOW), view = matrix(s, HOW);
+    known.set(s, [sources(s, HOW).filter((unit) => !unit.end).map(({ start, stop }) => ({ start, stop, mark: null })),
+      targets(s, HOW).map((unit, i) => ({ start: unit.start, stop: unit.stop, mark: mark(unit, i),
+        says: named(view, unit, i) }))]);
+  }
+  return known.get(s);
+}
+
+/* onPoint(s, i): target word i of sentence s is pointed at, or -1 for none; onChoose(s, i, node): it is chosen. */
 export class Translator {
-  #source = [];
+  #source = []; /* elements of words by sentence */
   #target = [];
-  #flat = [];
+  #stop = null; /* the word of the translation that the Tab key reaches */
   #lit = [];
+  #warned = [];
   #answer = null;
+  rich = async () => false; /* copies the translation with its markup, if it has any */
   constructor({ onPoint, onChoose }) {
     Object.assign(this, { box: find("text"), mirror: find("mirror"), result: find("result"), onPoint });
-    const at = (event) => event.target.closest?.(".word"),
-      go = (word) => (word ? this.point(Number(word.dataset.s), word.word) : this.rest());
-    choosable(this.result, (k) => { const word = this.#flat[k]; onChoose(Number(word.dataset.s), word.word); });
+    Object.assign(this, { above: new Text(this.mirror), below: new Text(this.result,
+      { tabindex: -1, role: "button", "aria-haspopup": "dialog" }) });
+    const at = (event) => event.target.closest?.(".word"), go = (word) => (word ? this.point(word.s, word.word)
+      : this.rest());
+    choosable(this.result, (k) => { const word = this.below.words[k]; onChoose(word.s, word.word, word); },
+      (event) => at(event)?.index ?? -1);
+    rovingIn(this.result, () => this.below.words, (word) => this.#stopAt(word));
     for (const type of ["pointerover", "focusin"]) this.result.addEventListener(type, (event) => {
       if (at(event)) go(at(event));
     });
-    for (const type of ["pointerleave", "focusout"]) this.result.addEventListener(type, () => this.rest());
+    /* the word whose panel gets the focus stays lit */
+    for (const type of ["pointerleave", "focusout"]) this.result.addEventListener(type, ({ relatedTarget }) =>
+      relatedTarget?.closest?.("#word") || this.rest());
     const below = ({ clientX, clientY }) => document.elementsFromPoint(clientX, clientY)
       .find((node) => node.matches("#mirror .word"));
-    this.box.addEventListener("pointermove", (event) => {
+    for (const type of ["pointermove", "click"]) this.box.addEventListener(type, (event) => {
       const word = below(event);
-      word ? this.pointSource(Number(word.dataset.s), word.word) : this.rest();
-    });
-    this.box.addEventListener("click", (event) => {
-      const word = below(event);
-      if (word) this.pointSource(Number(word.dataset.s), word.word);
+      if (word) this.pointSource(word.s, word.word);
+      else if (type === "pointermove") this.rest();
     });
     this.box.addEventListener("pointerleave", ({ pointerType }) => { if (pointerType !== "touch") this.rest(); });
-    find("copy").addEventListener("click", () => this.#copied(this.#answer.text));
+    find("copy").addEventListener("click", async () => {
+      if (!(await this.rich().catch(() => false))) await copy(this.#answer.text);
+      this.say(t("Copied."));
+    });
     this.#speech();
   }
-  async #copied(text) {
-    await copy(text);
-    this.say(t("Copied."));
-  }
   say(text) { find("said").textContent = text; }
+  #stopAt(word) {
+    if (this.#stop !== word) this.#stop?.setAttribute("tabindex", -1);
+    this.#stop = word;
+    word?.setAttribute("tabindex", 0);
+  }
 
-  /* The text has changed, and its words are no longer known. The mirror gives both boxes their height. */
+  /* The text has changed. The mirror gives the box its height. */
   typed() {
-    this.mirror.textContent = `${this.box.value}\n`;
-    this.#source = [];
-    this.#lit = [];
+    this.above.retype(`${this.box.value}\n`);
+    this.#bySentence();
+  }
+  retype(text) {
+    this.below.retype(text);
+    this.#bySentence();
   }
   counted(limit) {
     const { length } = this.box.value, place = find("counter");
-    place.textContent = limit ? `${count(length)} / ${count(limit)}` : count(length);
+    place.replaceChildren(count(length), ...(limit ? [el("span", {}, ` / ${count(limit)}`)] : []));
     place.classList.toggle("over", limit > 0 && length > limit);
     find("clear").hidden = !length;
     this.box.closest(".boxes").classList.toggle("wide", length > LONG);
   }
 
   /* answer: from together() of pieces.js, or null. */
-  draw(answer, langs, limit) {
+  draw(answer, langs) {
+    this.#shade([]);
+    for (const node of this.#warned.splice(0)) {
+      node.classList.remove("warned");
+      node.removeAttribute("title");
+    }
     this.#answer = answer;
-    this.#lit = [];
     const { result } = this;
     find("take").hidden = !answer;
     find("warnings").hidden = true;
     this.say("");
     if (langs) [this.box.lang, result.lang] = langs;
-    if (!answer) { this.#target = []; this.typed(); return result.replaceChildren(); }
-    const words = [[], []];
+    if (!answer) { this.below.fill("", []); return this.typed(); }
+    const words = [[], []], typed = this.box.value, stays = common(answer.of, typed);
     answer.sentences.forEach((s, k) => {
-      const units = [sources(s, HOW).filter((unit) => !unit.end), targets(s, HOW)], mark = marks(s, HOW),
-        place = [answer.places[k].source, answer.places[k].target];
-      units.forEach((list, side) => {
-        if (place[side] >= 0)
-          list.forEach((unit, i) => words[side].push({ start: place[side] + unit.start, stop: place[side] + unit.stop,
-          s: k, k: i, mark: side ? mark(unit, i) : null }));
-      });
+      const { source, target } = answer.places[k];
+      wordsOf(s).forEach((list, side) => list.forEach(({ start, stop, mark, says }, i) => {
+        const from = side ? target : source;
+        if (from >= 0 && (side || from + stop <= stays))
+          words[side].push({ start: from + start, stop: from + stop, s: k, k: i, mark, says });
+      }));
     });
-    const made = [fill(this.mirror, answer.of, words[0]), fill(result, answer.text, words[1])];
-    this.mirror.append("\n");
-    [this.#source, this.#target] = made.map((nodes) => {
-      const by = answer.sentences.map(() => []);
-      for (const node of nodes) if (node) by[node.dataset.s][node.word] = node;
+    this.above.fill(`${typed}\n`, words[0]);
+    this.below.fill(answer.text, words[1]);
+    this.#bySentence();
+    if (!this.below.words.includes(this.#stop)) this.#stopAt(this.below.words[0]);
+    this.#warn(answer);
+    this.#listening();
+  }
+  #bySentence() {
+    [this.#source, this.#target] = [this.above, this.below].map(({ words }) => {
+      const by = [];
+      for (const node of words) (by[node.s] ??= [])[node.word] = node;
       return by;
     });
-    const flat = (this.#flat = made[1].filter(Boolean));
-    flat.forEach((node, k) => { node.dataset.k = k; });
-    if (flat.length) roving(result, flat);
-    this.#warn(answer);
-    this.counted(limit);
-    this.#listening();
   }
   /* List the warnings, and mark the words that they are about. */
   #warn(answer) {
@@ -129,17 +213,18 @@ export class Translator {
       const says = all[k], nodes = this.#concerned(answer, warning);
       for (const node of nodes) {
         node.classList.add("warned");
+        this.#warned.push(node);
         node.title = [node.title, says].filter(Boolean).join(" ");
       }
       const which = nodes.length && all.indexOf(says) !== all.lastIndexOf(says)
-        ? ` (${t("Sentence {0} of {1}", Number(nodes[0].dataset.s) + 1, answer.sentences.length)})` : "";
+        ? ` (${t("Sentence {0} of {1}", nodes[0].s + 1, answer.sentences.length)})` : "";
       return el("li", {}, nodes.length ? button(says + which, () => nodes[0].focus()) : says);
     });
     find("warnings").hidden = !list.length;
     find("warnings").replaceChildren(...list);
   }
   #concerned(answer, { code, target, words, place: [from, to], first, count: many }) {
-    const within = this.#target.slice(first, first + many), all = within.flat().filter(Boolean);
+    const all = this.#target.slice(first, first + many).flat().filter(Boolean);
     if (code === "numbers") {
       const text = answer.text.slice(from, to),
         nodes = all.filter((node) => target.some((one) => one.includes(node.textContent)
@@ -191,34 +276,51 @@ export class Translator {
 
 /* ---- languages ---- */
 
-/* Common languages that this server may lack. They are listed nevertheless, and choosing one shows how to get a
- * model. */
-const MORE =
-  "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh".split(" ");
-const byName = (codes) => [...new Set(codes)].sort((a, b) => languageName(a).localeCompare(languageName(b)));
+const HUB = "en"; /* most models are from or into it */
 const options = (codes) => byName(codes).map((code) => el("option", { value: code }, languageName(code)));
 
-/* Fill the language lists. others: [{value, label}], further targets: the models that do not translate. */
-export function languageLists(languages, { source, target, auto, detected }, others) {
+/* The languages that are not installed, by the list of what there is to download, if it is known. null: there is no
+ * server to install them. */
+const offered = (had) => (had?.length === 0 ? MORE : (had ?? []).flatMap(({ source, target }) => [source, target]));
+const uninstalled = (codes) => (codes.length ? [el("optgroup", { label: t("Not installed") }, options(codes))] : []);
+
+/* Fill the language lists. had: what can be downloaded, see offered(); others: [{value, label}], further targets: the
+ * models that do not translate. */
+export function languageLists(languages, had, { source, target, auto, detected }, others) {
   const known = languages.map(({ code }) => code), reach = languages.find(({ code }) => code === source)?.targets ?? [],
     from = find("from"), to = find("to");
   from.replaceChildren(el("option", { value: "auto" }, auto && detected ? t("Detected: {0}", languageName(detected))
     : t("Detect language")), ...options(known),
-    el("optgroup", { label: t("Not installed") }, options(MORE.filter((code) => !known.includes(code)))));
+    ...uninstalled(offered(had).filter((code) => !known.includes(code))));
   to.replaceChildren(...options(auto ? languages.flatMap(({ targets: all }) => all) : reach),
     ...others.map(({ value, label }) => el("option", { value }, label)));
-  const rest = [...known, ...MORE].filter((code) => code !== source
+  const rest = [...known, ...offered(had)].filter((code) => code !== source
     && ![...to.options].some(({ value }) => value === code));
-  to.append(el("optgroup", { label: t("Not installed") }, options(rest)));
+  to.append(...uninstalled(rest));
   from.value = auto ? "auto" : source;
   to.value = target;
 }
 
+/* The downloads [source, target] after which these languages are translated: their own pair if it can be had, otherwise
+ * what is missing by way of a language of which there are models into many. */
+function downloads(source, target, languages, had) {
+  const reaches = (a, b) => languages.find(({ code }) => code === a)?.targets.includes(b),
+    parts = [[source, HUB], [HUB, target]].filter(([a, b]) => !reaches(a, b));
+  return source === HUB || target === HUB || had.some((one) => one.source === source && one.target === target)
+    ? [[source, target]] : parts;
+}
+
 /* Message that no model translates these languages, and how to get one. */
-export function missing(source, target) {
-  const command = `alignd get ${source}-${target}`;
-  return el("div", { class: "state", id: "missing" },
-    el("strong", {}, t("No model here translates {0} to {1}.", languageName(source), languageName(target))),
+export function missing({ source, target }, languages, had) {
+  const says = el("strong", {}, t("No model here translates {0} to {1}.", languageName(source), languageName(target)));
+  if (!had) return el("div", { class: "state", id: "missing" }, says);
+  const needed = downloads(source, target, languages, had), by = needed[0][0] !== source || needed.at(-1)[1] !== target
+    || needed.length > 1;
+  /* OPUS-MT may have pairs that are not in Mozilla's list. */
+  const unlisted = ([a, b]) => had.length > 0 && !had.some((one) => one.source === a && one.target === b),
+    command = `alignd get ${needed.map((pair) => (unlisted(pair) ? "opus:" : "") + pair.join("-")).join(" ")}`;
+  return el("div", { class: "state", id: "missing" }, says,
     el("p", {}, t("Whoever runs this server can get one, if there is one to get:")),
-      el("pre", { tabindex: 0 }, command), button(t("Copy"), () => copy(command)));
+      el("pre", { tabindex: 0 }, command), by && el("p", {}, t("By way of {0}: ", languageName(HUB)),
+      [source, HUB, target].map(languageName).join(" \u2192 ")), button(t("Copy"), () => copy(command)));
 }

@@ -8,10 +8,8 @@ import { contrast, contrastName, known, leaveOneOut, lossView, MOST, sourceAndBe
 import { legend, NAMES } from "./map.js";
 import { t } from "./say.js";
 import { END, probability, tokensOf } from "./sentence.js";
-import { useViewSheet } from "./viewsheet.js";
 import { waiting } from "./waiting.js";
 
-useViewSheet();
 const name = (word) => el("b", { dir: "auto" }, word);
 const chance = (logProb) => percent(Math.exp(Math.min(0, logProb)));
 const isMark = (word) => /^[\p{P}\p{S}]+$/u.test(word.surface);

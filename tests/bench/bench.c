@@ -209,7 +209,7 @@ static void print_alignment_costs(const struct translator *translator, const str
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {
     struct error err = {0};
     struct translator_options options = {
-        .compute = compute, .shortlist = arguments->shortlist ? SHORTLIST_ON : SHORTLIST_OFF};
+        .compute = compute, .shortlist = arguments->shortlist ? SWITCH_ON : SWITCH_OFF};
     struct translator *translator = translator_open(arguments->model, &options, &err);
     if (translator)
         return translator;

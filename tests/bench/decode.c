@@ -118,14 +118,15 @@ static void deal(struct worker *workers, const struct lines *lines, const struct
                                      .length_penalty = 1};
     for (size_t i = 0; i < decoding->sentences; i++) {
         struct worker *worker = &workers[i % decoding->workers];
-        struct sentence *list;
-        size_t count;
+        const struct translator_text text = {
+            .text = lines->text[i], .length = strlen(lines->text[i]), .verbatim = true};
+        struct sentence_list made;
         struct error err = {0};
-        if (sentence_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false,
-                             &options, arena, &list, &count, &err) != 0)
+        if (sentence_prepare(worker->translator, &text, &options, arena, &made, &err) != 0)
             die(err.message);
-        if (count == 0) /* blank */
+        if (made.count == 0) /* blank */
             continue;
+        struct sentence *list = made.all;
         list->caller.wants_alignment = decoding->aligns;
         worker->sentences[worker->count++] = list;
     }

@@ -27,14 +27,14 @@ static void end(enum part part, double began) {
 
 /* __real_NAME is the function itself; calls of NAME come to __wrap_NAME. */
 
-void __real_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
-                          size_t ldx, size_t rows);
-void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
-                          size_t ldx, size_t rows);
-void __wrap_linears_apply(const struct linear_output *outputs, size_t count, const float *x,
-                          size_t ldx, size_t rows) {
+void __real_linear_apply_all(const struct linear_output *outputs, size_t count, const float *x,
+                             size_t ldx, size_t rows);
+void __wrap_linear_apply_all(const struct linear_output *outputs, size_t count, const float *x,
+                             size_t ldx, size_t rows);
+void __wrap_linear_apply_all(const struct linear_output *outputs, size_t count, const float *x,
+                             size_t ldx, size_t rows) {
     double began = begin();
-    __real_linears_apply(outputs, count, x, ldx, rows);
+    __real_linear_apply_all(outputs, count, x, ldx, rows);
     end(PART_PRODUCTS, began);
     for (size_t i = 0; parts && i < count; i++)
         parts->multiply_adds +=
@@ -68,14 +68,14 @@ void __wrap_linear_look_up_rows(const struct linear *linear, const struct linear
         parts->multiply_adds += (double)rows->count * (double)count * (double)linear->in;
 }
 
-void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
-                           size_t n, struct arena *arena, struct encoded *out, struct error *err);
-void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
-                           size_t n, struct arena *arena, struct encoded *out, struct error *err);
-void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths,
-                           size_t n, struct arena *arena, struct encoded *out, struct error *err) {
+void *__real_encoder_begin(const struct encoder *encoder, const struct encoder_input *input,
+                           struct arena *arena, struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const struct encoder_input *input,
+                           struct arena *arena, struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const struct encoder_input *input,
+                           struct arena *arena, struct encoded *out, struct error *err) {
     double began = begin();
-    void *result = __real_encoder_begin(encoder, ids, lengths, n, arena, out, err);
+    void *result = __real_encoder_begin(encoder, input, arena, out, err);
     end(PART_ENCODE, began);
     return result;
 }
@@ -101,42 +101,37 @@ void __wrap_heads_look(const struct kernels *kernels, const struct heads_shape *
 }
 
 void __real_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
-                              struct mutual *mutual, float *slopes);
+                              const struct mutual *mutual);
 void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
-                              struct mutual *mutual, float *slopes);
+                              const struct mutual *mutual);
 void __wrap_heads_look_around(const struct kernels *kernels, const struct heads_shape *heads,
-                              struct mutual *mutual, float *slopes) {
+                              const struct mutual *mutual) {
     double began = begin();
-    __real_heads_look_around(kernels, heads, mutual, slopes);
+    __real_heads_look_around(kernels, heads, mutual);
     end(PART_SELF, began);
 }
 
 int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
-                         const size_t *lengths, size_t n, struct arena *arena, float *states,
-                         struct error *err);
+                         struct arena *arena, float *states, struct error *err);
 int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
-                         const size_t *lengths, size_t n, struct arena *arena, float *states,
-                         struct error *err);
+                         struct arena *arena, float *states, struct error *err);
 int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded,
-                         const size_t *lengths, size_t n, struct arena *arena, float *states,
-                         struct error *err) {
+                         struct arena *arena, float *states, struct error *err) {
     double began = begin();
-    int result = __real_decoder_start(decoder, encoded, lengths, n, arena, states, err);
+    int result = __real_decoder_start(decoder, encoded, arena, states, err);
     end(PART_ENCODE, began);
     return result;
 }
 
 int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
-                            size_t first, size_t count, struct arena *arena, float *keys,
-                            float *values, struct error *err);
+                            const struct memory_part *part, struct arena *arena, struct error *err);
 int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
-                            size_t first, size_t count, struct arena *arena, float *keys,
-                            float *values, struct error *err);
+                            const struct memory_part *part, struct arena *arena, struct error *err);
 int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded,
-                            size_t first, size_t count, struct arena *arena, float *keys,
-                            float *values, struct error *err) {
+                            const struct memory_part *part, struct arena *arena,
+                            struct error *err) {
     double began = begin();
-    int result = __real_decoder_remember(decoder, encoded, first, count, arena, keys, values, err);
+    int result = __real_decoder_remember(decoder, encoded, part, arena, err);
     end(PART_ENCODE, began);
     return result;
 }

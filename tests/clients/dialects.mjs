@@ -198,6 +198,47 @@ test("@google-cloud/translate", async () => {
   await assert.rejects(stranger.translate(sentence, "fr"), (error) => error.code === 403);
 });
 
+/* Of version 3, by REST: the client sends whatever its authentication has as a bearer token. */
+test("@google-cloud/translate, version 3", async () => {
+  const { TranslationServiceClient } = require("@google-cloud/translate").v3;
+  const { OAuth2Client } = require("google-auth-library");
+  const { hostname, port } = new URL(url), parent = "projects/p/locations/global";
+  const clientOf = (token) => {
+    const authClient = new OAuth2Client();
+    authClient.setCredentials({ access_token: token, expiry_date: Date.now() + 3600000 });
+    return new TranslationServiceClient({ fallback: "rest", protocol: "http", apiEndpoint: hostname,
+      port: Number(port), authClient, projectId: "p" });
+  };
+  const client = clientOf(key);
+  const [{ translations }] = await client.translateText(
+    { parent, contents: [sentence, "<b>Snow</b> is cold."], targetLanguageCode: "fr" });
+  assert.equal(translations[0].translatedText, expected);
+  assert.equal(translations[0].detectedLanguageCode, "en");
+  assert.match(translations[1].translatedText, /<b>.+<\/b>/);
+  const [plain] = await client.translateText({ parent, contents: ["a <b> c"], mimeType: "text/plain",
+    sourceLanguageCode: "en", targetLanguageCode: "fr", labels: { team: "a" } });
+  assert.match(plain.translations[0].translatedText, /<b>/);
+  const [{ languages }] = await client.detectLanguage({ parent, content: "Où est la gare ?", mimeType: "text/plain" });
+  assert.equal(languages[0].languageCode, "fr");
+  const [known] = await client.getSupportedLanguages({ parent, displayLanguageCode: "de" });
+  assert.deepEqual(known.languages.map((one) => [one.languageCode, one.displayName, one.supportTarget]),
+    [["en", "Englisch", true], ["fr", "Französisch", true]]);
+  const made = await fetch(`${url}/v2/glossaries`, { method: "POST",
+    headers: { Authorization: `DeepL-Auth-Key ${key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "winter", source_lang: "en", target_lang: "fr", entries: "snow\tpoudreuse",
+      entries_format: "tsv" }) });
+  const { glossary_id } = await made.json();
+  const [named] = await client.translateText({ parent, contents: ["I like snow."], mimeType: "text/plain",
+    sourceLanguageCode: "en", targetLanguageCode: "fr",
+    glossaryConfig: { glossary: `${parent}/glossaries/${glossary_id}` } });
+  assert.match(named.glossaryTranslations[0].translatedText, /poudreuse/);
+  await fetch(`${url}/v2/glossaries/${glossary_id}`,
+    { method: "DELETE", headers: { Authorization: `DeepL-Auth-Key ${key}` } });
+  await assert.rejects(client.translateText({ parent, contents: ["x"], targetLanguageCode: "zz" }), /not supported/);
+  await assert.rejects(clientOf("other").translateText({ parent, contents: ["x"], targetLanguageCode: "fr" }),
+    /Invalid API key/);
+});
+
 /* ---- @azure-rest/ai-translation-text ---- */
 
 const azure2026 = (credential) =>

@@ -4,7 +4,6 @@
 #ifndef ALIGND_TESTS_FUZZ_H
 #define ALIGND_TESTS_FUZZ_H
 
-#include "server/api/api.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +15,5 @@ __attribute__((noreturn)) void fuzz_fail(const char *file, int line, const char 
 
 /* The path of a regular file with these bytes, until the next call. */
 const char *fuzz_file(const uint8_t *data, size_t size);
-
-/* A service that is ready, with one tiny model and no threads. Made once. */
-const struct service *fuzz_service(void);
 
 #endif

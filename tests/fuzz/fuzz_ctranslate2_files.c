@@ -85,8 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (result == 0)
         result = ctranslate2_read_languages(&parts, &arena, &languages, &target, &error);
     if (result == 0)
-        result =
-            ctranslate2_read_words(&parts, &settings, data[1], data[2], &arena, &files, &error);
+        result = ctranslate2_read_words(&parts, &settings, (const size_t[]){data[1], data[2]},
+                                        &arena, &files, &error);
     FUZZ_CHECK(result == 0 ? files.count > 0 : error.message[0] != '\0');
     if (result == 0)
         json_decref(files.section);

@@ -1,6 +1,7 @@
 /* Documents of every format, and their translation by something that reverses words. The first byte
- * chooses the format, unless the variable FUZZ_FORMAT names one, and which words are linked with
- * what they came from; a document that was written can be read again. */
+ * chooses the format, with the second one beyond the first FEW, unless the variable FUZZ_FORMAT
+ * names one, and which words are linked with what they came from; a document that was written can
+ * be read again. */
 #include "model/base/utf8.h"
 #include "server/documents/spans.h"
 #include "tests/fuzz/fuzz.h"
@@ -87,13 +88,20 @@ static char *translate(const struct document_format *format, const char *source,
 
 /* In this order, whatever the program's is, so that the inputs of a corpus keep their format.
  * Archives have their own target. */
-static const char *const names[] = {"txt",  "srt", "vtt",   "json",  "md",
-                                    "html", "po",  "xliff", "jsonl", "xcstrings"};
+static const char *const names[] = {
+    "txt",     "srt",         "vtt",     "json", "md",  "html", "po",  "xliff",
+    "jsonl",   "xcstrings",   "csv",     "tsv",  "rst", "adoc", "tex", "properties",
+    "strings", "stringsdict", "android", "resx", "ts",  "ass",  "sbv", "lrc",
+    "ttml",    "ftl",         "yaml",    "tmx",  "mdx"};
 
-static const struct document_format *format_of(uint8_t first) {
+enum { FEW = 15, NAMES = sizeof names / sizeof *names };
+
+static const struct document_format *format_of(const uint8_t *data, size_t size, size_t *used) {
     const char *only = getenv("FUZZ_FORMAT");
-    const struct document_format *format =
-        document_find(only && *only ? only : names[first / 16 % (sizeof names / sizeof *names)]);
+    size_t first = data[0] / 16, second = size > 1 ? data[1] : 0;
+    const struct document_format *format = document_find(
+        only && *only ? only : names[first < FEW ? first : FEW + second % (NAMES - FEW)]);
+    *used = first < FEW || size < 2 ? 1 : 2;
     FUZZ_CHECK(format);
     return format;
 }
@@ -101,14 +109,14 @@ static const struct document_format *format_of(uint8_t first) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
-    size_t once, twice;
-    const struct document_format *format = format_of(data[0]);
+    size_t once, twice, used;
+    const struct document_format *format = format_of(data, size, &used);
     struct arena arena;
     char *source = malloc(size); /* of exactly this size: a byte too far is noticed */
-    memcpy(source, data + 1, size - 1);
+    memcpy(source, data + used, size - used);
     arena_init(&arena, 1 << 14);
     bool decoded = false, again;
-    char *out = translate(format, source, size - 1, data[0] % 16, &arena, &once, &decoded);
+    char *out = translate(format, source, size - used, data[0] % 16, &arena, &once, &decoded);
     /* it may now be text in the encoding that it states, which it was not before, or have more
      * texts and marks than there may be */
     if (out && !decoded && once < MARKUP_MAX_PIECES)

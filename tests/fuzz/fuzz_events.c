@@ -8,6 +8,7 @@
 #include "server/decode/job.h"
 #include "server/endpoints/routes.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/requests.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void stream(struct request *request, struct batch *batch, unsigned when) 
     struct reply reply = {.dialect = route_dialect(routes_find("/translate", "POST", &row))};
     struct event_stream stream;
     size_t endpoint;
-    FUZZ_CHECK(events_follow(request, &(struct events_reader){park, wake, NULL}) == 0);
+    FUZZ_CHECK(events_follow(request, &(struct events_follower){park, wake, NULL}) == 0);
     FUZZ_CHECK(event_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
     decode(request, batch, &stream, when);
     if (request_reason(request) == CANCEL_NONE)

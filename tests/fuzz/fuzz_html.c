@@ -6,6 +6,7 @@
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static char *translate(const char *markup, size_t length, bool text, unsigned linked,
                        struct arena *arena, size_t *written) {
@@ -45,7 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (out)
         FUZZ_CHECK(translate(out, once, false, data[0], &arena,
                              &twice)); /* what was written can be read */
-    if (out && !memmem(markup, size - 1, "hidden", 6))
+    /* an element or attribute of such a name is written in small letters */
+    bool named = false;
+    for (size_t i = 0; i + 6 < size; i++)
+        named |= strncasecmp(markup + i, "hidden", 6) == 0;
+    if (out && !named)
         FUZZ_CHECK(!strstr(
             out, "alignd-hidden")); /* what libxml2 reads in place of attributes stays inside */
     translate(markup, size - 1, true, data[0], &arena, &once);

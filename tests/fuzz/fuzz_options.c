@@ -1,6 +1,6 @@
 /* The command line and the environment: each line is an argument, or a variable if it begins with
  * ALIGND_. */
-#include "server/options.h"
+#include "server/options/options.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>
 #include <string.h>

@@ -227,7 +227,7 @@ def huggingfaces() -> dict[str, bytes]:
     found["hf-eos"] = seed(files | {"config.json": config(eos_token_id=3)})
     found["hf-pad"] = seed(files | {"vocab.json": numbered(["<pad>", *WORDS])})
     found["hf-bias"] = seed(files | {"model.safetensors": listed(base)})
-    for kind in ("t5", "bloom"):
+    for kind in ("fsmt", "bloom"):
         found[f"hf-{kind}"] = seed({"config.json": config(model_type=kind), **vocab})
     found["hf-size"] = seed({"config.json": config(d_model=-1), **vocab})
     found["hf-pre"] = seed({"config.json": config(normalize_before=True), **vocab})
@@ -262,11 +262,45 @@ def manys() -> dict[str, bytes]:
     return found
 
 
+def t5s() -> dict[str, bytes]:
+    """T5 v1.1, MADLAD-400 and UMT5: tied or not, with one table of relative positions or one for each layer."""
+    base: dict[str, tuple[int, ...]] = {f"{side}.final_layer_norm.weight": (4,) for side in ("encoder", "decoder")}
+    for side, names in (("encoder", ["SelfAttention"]), ("decoder", ["SelfAttention", "EncDecAttention"])):
+        for i in range(2):
+            place = f"{side}.block.{i}.layer"
+            for n, name in enumerate(names):
+                base |= {f"{place}.{n}.{name}.{part}.weight": (6, 4) for part in "qkv"}
+                base |= {f"{place}.{n}.{name}.o.weight": (4, 6), f"{place}.{n}.layer_norm.weight": (4,)}
+            last = f"{place}.{len(names)}"
+            base |= {f"{last}.DenseReluDense.{part}.weight": (6, 4) for part in ("wi_0", "wi_1")}
+            base |= {f"{last}.DenseReluDense.wo.weight": (4, 6), f"{last}.layer_norm.weight": (4,)}
+    tables = {f"{side}.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight": (8, 2)
+              for side in ("encoder", "decoder") for i in range(2)}
+    first = {name: shape for name, shape in tables.items() if ".block.0." in name}
+    segmenter = {"spiece.model": spm(["<pad>", "</s>", "<unk>", "\u2581a", *"bcdef", "<2de>", "<2fr>"], 2)}
+    sizes = {"d_model": 4, "d_kv": 3, "num_heads": 2, "d_ff": 6, "num_layers": 2, "feed_forward_proj": "gated-gelu",
+             "relative_attention_num_buckets": 8, "relative_attention_max_distance": 16, "decoder_start_token_id": 0}
+
+    def one(tensors: dict[str, tuple[int, ...]], **more: object) -> bytes:
+        return seed({"model.safetensors": listed(tensors), **segmenter,
+                     "config.json": json.dumps({"model_type": "t5", **sizes, **more}).encode()})
+
+    untied = {"shared.weight": (13, 4), "lm_head.weight": (13, 4)}
+    return {"t5": one(base | first | untied, tie_word_embeddings=False),
+            "t5-tied": one(base | first | {"decoder.embed_tokens.weight": (13, 4)}),
+            "umt5": one(base | tables | untied, model_type="umt5", tie_word_embeddings=False),
+            "t5-tasks": one(base | first | untied,
+                            task_specific_params={"translation_en_to_fr": {"prefix": "translate: "}}),
+            "t5-start": one(base | first | untied, decoder_start_token_id=3),
+            "t5-distance": one(base | first | untied, relative_attention_max_distance=3),
+            "t5-words": one(base | first | {"shared.weight": (5, 4)})}
+
+
 def main() -> None:
     folder, total = Path(sys.argv[1]), 0
     folder.mkdir(parents=True, exist_ok=True)
     groups = {"recurrent": recurrents(), "transformer": transformers(), "package": packages(),
-              "folder": huggingfaces() | manys()}
+              "folder": huggingfaces() | manys() | t5s()}
     for group, seeds in groups.items():
         for name, content in seeds.items():
             if len(content) > MOST:

@@ -4,6 +4,9 @@
 
 #include "server/api/api.h"
 
+/* A service that is ready, with one tiny model and no threads. Made once. */
+const struct service *fuzz_service(void);
+
 /* Answered at once, or its jobs are prepared. Ends the request either way. */
 void fuzz_request(const char *path, struct call *call);
 

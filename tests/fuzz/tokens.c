@@ -4,12 +4,15 @@
 #include <string.h>
 
 static void check_text(const struct tokenizer *tokenizer, const char *text, struct arena *arena) {
-    struct token *tokens;
-    size_t count, length = strlen(text), at = 0;
+    const struct tokenizer_reading how = {.lowers = true};
+    const struct bytes bytes = {text, strlen(text)};
+    struct token_list list;
+    size_t length = bytes.length, at = 0;
     char *decoded;
-    bool lowered;
-    if (tokenizer_encode(tokenizer, text, length, &lowered, arena, &tokens, &count, NULL) != 0)
+    if (tokenizer_encode(tokenizer, bytes, &how, arena, &list, NULL) != 0)
         return;
+    struct token *tokens = list.all;
+    size_t count = list.count;
     for (size_t i = 0; i < count; i++) {
         FUZZ_CHECK(tokens[i].id >= 0 && (size_t)tokens[i].id < tokenizer_size(tokenizer));
         FUZZ_CHECK(tokens[i].begin >= at && tokens[i].begin <= tokens[i].end &&

@@ -11,7 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { MOVE_MS = 5, REPLY_S = 55 * SLOWNESS, MAX_FLIGHT = 256 };
+enum { MOVE_MS = 5, REPLY_S = 55, MAX_FLIGHT = 256 };
 
 /* ---- one request ---- */
 
@@ -106,7 +106,7 @@ static void transfer_begin(struct transfer *transfer, const struct daemon *daemo
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, call->tls_version);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)REPLY_S);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)REPLY_S * program_slowness());
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, reply);
@@ -258,8 +258,8 @@ double metric(const struct daemon *daemon, const char *name) {
     client_send(daemon, &(struct call){.path = "/metrics"}, &reply);
     ck_assert_int_eq(reply.status, 200);
     const char *value = find_line(reply.body, name);
-    ck_assert_msg(value != NULL, "no metric %s in\n%s", name, reply.body);
-    double number = strtod(value, NULL);
+    ck_assert_msg(value != NULL || strchr(name, '{'), "no metric %s", name);
+    double number = value ? strtod(value, NULL) : 0;
     reply_done(&reply);
     return number;
 }
@@ -299,7 +299,7 @@ int raw_open_from(const struct daemon *daemon, const char *from) {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    struct timeval limit = {.tv_sec = REPLY_S};
+    struct timeval limit = {.tv_sec = REPLY_S * program_slowness()};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);

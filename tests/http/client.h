@@ -65,8 +65,8 @@ void flight_close(struct flight *flight);
 
 /* ---- the rest ---- */
 
-/* The value of the metric whose line begins with this name (labels included), which must be there.
- */
+/* The value of the metric whose line begins with this name (labels included), which must be there
+ * if it has none; 0 if nothing has been counted under its labels yet. */
 double metric(const struct daemon *daemon, const char *name);
 /* Polls until the metric has this value. flight: NULL, or moved on meanwhile. */
 void metric_await(const struct daemon *daemon, const char *name, double value,

@@ -2,6 +2,7 @@
 #include "tests/check.h"
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,10 +15,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000 * SLOWNESS, POLL_NS = 1000000 };
+enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000, POLL_NS = 1000000 };
 
 const char *program;
 size_t program_files;
+
+bool program_sanitized(void) {
+    return getenv("SANITIZED") != NULL;
+}
+
+int program_slowness(void) {
+    return program_sanitized() ? 4 : 1;
+}
 
 /* ---- waiting ---- */
 
@@ -30,7 +39,7 @@ static int64_t now_ms(void) {
 /* Waits a little. False: it is over. */
 static bool patience_lasts(struct patience *patience) {
     if (patience->until_ms == 0)
-        patience->until_ms = now_ms() + PATIENCE_MS;
+        patience->until_ms = now_ms() + PATIENCE_MS * program_slowness();
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     return now_ms() < patience->until_ms;
 }
@@ -134,6 +143,26 @@ bool daemon_logged(const struct daemon *daemon, const char *text) {
 static bool has_ended(pid_t pid) {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+size_t daemon_threads(const struct daemon *daemon, const char *file,
+                      bool (*fits)(const char *line, const void *about), const void *about) {
+    char path[64], line[128];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)daemon->pid);
+    DIR *tasks = opendir(path);
+    ck_assert_ptr_nonnull(tasks);
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/%.10s", (int)daemon->pid, task->d_name,
+                 file);
+        FILE *lines = *task->d_name != '.' ? fopen(path, "r") : NULL;
+        while (lines && fgets(line, sizeof line, lines))
+            count += fits(line, about);
+        if (lines)
+            fclose(lines);
+    }
+    closedir(tasks);
+    return count;
 }
 
 void daemon_await_log(const struct daemon *daemon, const char *text) {

@@ -16,6 +16,11 @@
 
 extern const char *program;  /* path of alignd, set by main */
 extern size_t program_files; /* how many files it may open; 0: as many as the test */
+/* A sanitizer watches the program, as the variable SANITIZED says: it is slower, and has allocation
+ * functions of its own, which take memory. */
+bool program_sanitized(void);
+/* How many times as much patience the program needs. */
+int program_slowness(void);
 
 /* ---- any run ---- */
 
@@ -54,6 +59,9 @@ void daemon_stop(struct daemon *daemon);
 void daemon_end(struct daemon *daemon);
 /* Waits for the end: the exit status as of program_wait. No word from a sanitizer, either. */
 int daemon_wait(struct daemon *daemon);
+/* Counts the daemon's threads of which a line in this file of /proc/PID/task/TID fits. */
+size_t daemon_threads(const struct daemon *daemon, const char *file,
+                      bool (*fits)(const char *line, const void *about), const void *about);
 /* True if the log holds this text. */
 bool daemon_logged(const struct daemon *daemon, const char *text);
 void daemon_await_log(const struct daemon *daemon, const char *text);

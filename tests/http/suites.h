@@ -3,13 +3,10 @@
 #define ALIGND_TESTS_HTTP_SUITES_H
 
 #include "tests/check.h"
+#include "tests/http/daemon.h"
 
-#if defined(SANITIZED)
-enum { SLOWNESS = 4 };
-#else
-enum { SLOWNESS = 1 };
-#endif
-enum { TEST_TIMEOUT_S = 60 * SLOWNESS }; /* of one test: far above what any needs */
+/* of one test: far above what any needs */
+#define TEST_TIMEOUT_S (60 * program_slowness())
 
 Suite *translate_suite(void);
 Suite *attention_suite(void);
@@ -32,6 +29,7 @@ Suite *dialects_suite(void);
 Suite *dialect_clients_suite(void);
 Suite *dialect_fields_suite(void);
 Suite *dialect_servers_suite(void);
+Suite *dictionary_suite(void);
 Suite *forms_suite(void);
 Suite *documents_suite(void);
 Suite *page_suite(void);

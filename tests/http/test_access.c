@@ -136,8 +136,9 @@ START_TEST(description) {
     ck_assert_uint_eq(
         json_array_size(json_at(json_object_get(paths, "/translate"), "post.security")), 2);
     json_at(json_object_get(paths, "/detect"), "post.responses.401");
-    ck_assert_ptr_null(
-        json_object_get(json_at(json_object_get(paths, "/models"), "get"), "security"));
+    ck_assert_uint_eq(json_array_size(json_object_get(
+                          json_at(json_object_get(paths, "/models"), "get"), "security")),
+                      0);
     reply_done(&reply);
 }
 END_TEST

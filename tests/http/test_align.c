@@ -248,6 +248,67 @@ START_TEST(two_models) {
 }
 END_TEST
 
+/* The indexes of a word that the result has once. */
+static size_t word_index(const json_t *result, const char *side, const char *word) {
+    const json_t *words = json_object_get(json_at(result, "words"), side);
+    for (size_t i = 0; i < json_array_size(words); i++)
+        if (strcmp(json_string_value(json_array_get(words, i)), word) == 0)
+            return i;
+    ck_abort_msg("no %s", word);
+}
+
+/* Only a model of the opposite pair is there: all parts are those of the client's text and
+ * translation, and none is of the other direction. */
+START_TEST(opposite_pair) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/fr-en"));
+    client_post(&daemon, "/align",
+                "{'text': ['I have 12 yellow apples.', ' '], 'translation': "
+                "['J’ai 15 pommes.', 'Oui'], 'source': 'en', 'target': 'fr'}",
+                200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "fr-en");
+    ck_assert_str_eq(text_at(reply.json, "source"), "en");
+    ck_assert_str_eq(text_at(reply.json, "target"), "fr");
+    const json_t *result = json_at(reply.json, "results.0"), *links = json_at(result, "links");
+    check_result(result, "I have 12 yellow apples.", "J’ai 15 pommes.");
+    ck_assert_ptr_null(json_object_get(result, "quality"));
+    size_t apples = word_index(result, "source", "apples"),
+           pommes = word_index(result, "target", "pommes"), found = 0;
+    for (size_t i = 0; i < json_array_size(links); i++)
+        found += end_of(json_array_get(links, i), 0) == apples &&
+                 end_of(json_array_get(links, i), 1) == pommes;
+    ck_assert_uint_eq(found, 1);
+    ck_assert_uint_eq(json_array_size(json_at(result, "missing")), 1);
+    ck_assert_int_eq((int)number_at(result, "missing.0.start"), 10); /* yellow */
+    ck_assert_uint_eq(json_array_size(json_at(result, "warnings")), 1);
+    ck_assert_str_eq(text_at(result, "warnings.0.code"), "numbers");
+    ck_assert_str_eq(text_at(result, "warnings.0.source.0"), "12");
+    ck_assert_str_eq(text_at(result, "warnings.0.target.0"), "15");
+    ck_assert_str_eq(text_at(reply.json, "results.1.text"), "Oui");
+    ck_assert_str_eq(text_at(reply.json, "results.1.words.target.0"), "Oui");
+    reply_done(&reply);
+    client_post(&daemon, "/align",
+                "{'text': 'A', 'translation': 'B', 'source': 'en', 'target': 'fr', 'include': "
+                "['tokens']}",
+                400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "field"), "include");
+    reply_done(&reply);
+    client_post(&daemon, "/align",
+                "{'text': 'A', 'translation': 'B', 'source': 'en', 'target': 'fr', 'include': "
+                "'all'}",
+                200, &reply);
+    reply_done(&reply);
+    client_post(&daemon, "/align",
+                "{'text': 'A', 'translation': 'B', 'source': 'de', 'target': 'fr'}", 400, &reply);
+    reply_done(&reply);
+    client_post(&daemon, "/attention",
+                "{'text': 'A', 'translation': 'B', 'source': 'en', 'target': 'fr'}", 400, &reply);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* `include: phrases` has those of words.alignment, whatever links it was made by. */
 START_TEST(included) {
     static const char *const paths[] = {"/translate", "/attention"},
@@ -290,6 +351,7 @@ Suite *align_suite(void) {
     tcase_add_checked_fixture(pivot, models_setup, models_teardown);
     tcase_set_timeout(pivot, TEST_TIMEOUT_S);
     tcase_add_test(pivot, two_models);
+    tcase_add_test(pivot, opposite_pair);
     suite_add_tcase(suite, pivot);
     return suite;
 }

@@ -108,6 +108,25 @@ START_TEST(libre) {
 }
 END_TEST
 
+/* The spaces beside a run are those of the source, and a sign between two words has a word on each
+ * side. */
+START_TEST(places_of_runs) {
+    struct reply reply;
+    client_ask(&served, "/translate", "The file  README.md  is here.", "'include': []", 200,
+               &reply);
+    ck_assert_ptr_nonnull(
+        strstr(text_at(reply.json, "translations.0.text"), "fichier  README.md  est"));
+    reply_done(&reply);
+    client_ask(&served, "/translate", "The price is £3–£5.", "'include': []", 200, &reply);
+    ck_assert_msg(!strstr(text_at(reply.json, "translations.0.text"), "- "), "%s", reply.body);
+    reply_done(&reply);
+    client_ask(&served, "/translate", "Terms & conditions", "'include': []", 200, &reply);
+    const char *text = text_at(reply.json, "translations.0.text"), *sign = strchr(text, '&');
+    ck_assert_msg(!sign || (sign > text + 1 && strlen(sign) > 2), "%s", text);
+    reply_done(&reply);
+}
+END_TEST
+
 /* The model's own output: nothing is held, compared or reported. */
 START_TEST(verbatim) {
     struct reply reply;
@@ -176,6 +195,7 @@ Suite *amounts_suite(void) {
     tcase_add_test(tcase, values_and_signs_come_through);
     tcase_add_test(tcase, the_same_in_company);
     tcase_add_test(tcase, libre);
+    tcase_add_test(tcase, places_of_runs);
     tcase_add_test(tcase, verbatim);
     tcase_add_test(tcase, prefix);
     tcase_add_test(tcase, formality);

@@ -304,6 +304,75 @@ START_TEST(own_translation_as_target) {
 }
 END_TEST
 
+/* Checks that attention is the softmax of the scores, and 0 where a score is null. Returns how many
+ * are null. */
+static size_t check_scores(const json_t *sentence) {
+    const json_t *scores = json_object_get(sentence, "scores"),
+                 *attention = json_object_get(sentence, "attention"), *row, *score;
+    size_t nulls = 0, i, j;
+    ck_assert_uint_eq(json_array_size(scores), json_array_size(attention));
+    json_array_foreach(scores, i, row) {
+        double z = 0;
+        json_array_foreach(row, j, score) z +=
+            json_is_null(score) ? 0 : exp(json_number_value(score));
+        json_array_foreach(row, j, score) {
+            double weight = json_number_value(json_array_get(json_array_get(attention, i), j));
+            nulls += json_is_null(score);
+            if (z > 0)
+                ck_assert_double_eq_tol(
+                    weight, json_is_null(score) ? 0 : exp(json_number_value(score)) / z, 1e-3);
+        }
+    }
+    return nulls;
+}
+
+/* Scores before the softmax, of all hypotheses, with nulls outside a window and in a forced row. */
+START_TEST(scores) {
+    static const struct {
+        const char *fields;
+        bool nulls;
+    } asked[] = {
+        {"'model': 'luong-dot-lstm', 'n_best': 4", false},
+        {"'model': 'transformer', 'n_best': 4", false},
+        {"'model': 'transformer-ssru', 'strategy': 'greedy'", false},
+        {"'model': 'luong-dot-lstm', 'strategy': 'exact', 'max_length': 3", false},
+        {"'model': 'luong-local-m-gru', 'n_best': 2", true},
+    };
+    struct daemon golden;
+    struct reply reply;
+    char json[400];
+    daemon_start(&golden, ARGUMENTS("--models", "tests/golden", "--workers", "1"));
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        snprintf(json, sizeof json,
+                 "{%s, 'text': 'We see', 'include': ['scores', 'attention', 'eos']}",
+                 asked[i].fields);
+        client_post(&golden, "/translate", json, 200, &reply);
+        const json_t *sentence = json_at(reply.json, "translations.0.sentences.0"),
+                     *all = json_object_get(sentence, "hypotheses");
+        size_t nulls = check_scores(sentence);
+        for (size_t k = 0; k < json_array_size(all); k++)
+            nulls += check_scores(json_array_get(all, k));
+        ck_assert_int_eq(nulls > 0, asked[i].nulls);
+        if (i == 0) { /* the weights of one row are given */
+            char weights[100] = "1";
+            size_t count = json_array_size(json_array_get(json_object_get(sentence, "scores"), 0));
+            for (size_t j = 1; j < count; j++)
+                strcat(weights, ",0");
+            snprintf(
+                json, sizeof json,
+                "{'model': 'luong-dot-lstm', 'text': 'We see', 'include': ['scores', 'attention'], "
+                "'force_attention': [{'step': 0, 'weights': [%s]}]}",
+                weights);
+            reply_done(&reply);
+            client_post(&golden, "/attention", json, 200, &reply);
+            ck_assert_uint_eq(check_scores(json_at(reply.json, "results.0.sentences.0")), count);
+        }
+        reply_done(&reply);
+    }
+    daemon_stop(&golden);
+}
+END_TEST
+
 /* A model without attention translates and scores; what it does not have is refused, on /attention
  * by default too. */
 START_TEST(model_without_attention) {
@@ -316,10 +385,10 @@ START_TEST(model_without_attention) {
         snprintf(json, sizeof json, "{'model': 'fixed-gru', 'text': 'We see'%s}", refused[i]);
         client_post(&served, "/attention", json, 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), "include");
-        ck_assert_str_eq(
-            text_at(reply.json, "error"),
-            "include must not contain attention, soft_alignment, alignment, words or phrases: "
-            "model \"fixed-gru\" has no attention");
+        ck_assert_str_eq(text_at(reply.json, "error"),
+                         "include must not contain attention, scores, soft_alignment, alignment, "
+                         "words or phrases: "
+                         "model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
     attend("{'model': 'fixed-gru', 'text': 'We see', 'translation': 'Nous', 'include': ['tokens', "
@@ -378,6 +447,7 @@ Suite *attention_suite(void) {
     tcase_add_test(tcase, targets_in_order);
     tcase_add_test(tcase, blanks);
     tcase_add_test(tcase, own_translation_as_target);
+    tcase_add_test(tcase, scores);
     tcase_add_test(tcase, model_without_attention);
     tcase_add_test(tcase, equals_translate);
     tcase_add_test(tcase, encoder_without_end);

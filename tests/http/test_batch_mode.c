@@ -21,6 +21,8 @@ static const char *const lines[] = {"A boy plays in the snow.",
                                     "One. Two.  Three.",
                                     "  The dog runs. ",
                                     "x",
+                                    "A <b>dog</b> runs &amp; `plays in` the snow.",
+                                    "{n, plural, one {A dog runs.} other {# dogs run.}}",
                                     LONG_LINE,
                                     "",
                                     "Where is the train station?"};

@@ -59,9 +59,12 @@ START_TEST(the_head_suffices) {
 }
 END_TEST
 
-/* A key in a header is checked at once. One that may be in the body is not, but then the body
- * counts. */
+/* A key in a header is checked at once, and so is that none is there, unless the body may have it;
+ * then the body counts. */
 START_TEST(a_key_is_in_the_head) {
+    static const char *const unkeyed[] = {
+        "POST /mcp",  "POST /attention", "POST /align",        "POST /translate/batch",
+        "POST /kiss", "POST /deeplx",    "POST /breaksentence"};
     char file[] = "/tmp/alignd-keys-XXXXXX";
     struct outcome outcome;
     program_run(ARGUMENTS("key", "--name", "alice"), NULL, &outcome);
@@ -75,7 +78,10 @@ START_TEST(a_key_is_in_the_head) {
     refuse(&daemon, "POST /translate", "Authorization: Bearer wrong\r\n", "403");
     refuse(&daemon, "POST /translate?api_key=wrong", "", "403");
     refuse(&daemon, "POST /v2/translate", "Authorization: DeepL-Auth-Key wrong\r\n", "403");
-    refuse(&daemon, "POST /mcp", "", "401");
+    for (size_t i = 0; i < sizeof unkeyed / sizeof *unkeyed; i++) {
+        refuse(&daemon, unkeyed[i], "Content-Type: application/json\r\n", "401");
+        refuse(&daemon, unkeyed[i], "Content-Type: application/x-www-form-urlencoded\r\n", "401");
+    }
     refuse(&daemon, "POST /v2/document", "Authorization: DeepL-Auth-Key wrong\r\n", "403");
     struct reply reply;
     client_post(&daemon, "/translate",

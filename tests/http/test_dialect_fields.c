@@ -3,6 +3,7 @@
  */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,10 @@ struct row {
 
 static const struct row deepl[] = {
 #define DEEPL ROW
+#include "server/dialects/fields.def"
+};
+static const struct row deepl_write[] = {
+#define DEEPL_WRITE ROW
 #include "server/dialects/fields.def"
 };
 static const struct row google_2[] = {
@@ -46,8 +51,33 @@ static const struct row deeplx[] = {
 #define DEEPLX ROW
 #include "server/dialects/fields.def"
 };
+static const struct row nllb_serve[] = {
+#define NLLB_SERVE ROW
+#include "server/dialects/fields.def"
+};
+static const struct row nllb_api[] = {
+#define NLLB_API ROW
+#include "server/dialects/fields.def"
+};
+static const struct row hcfy[] = {
+#define HCFY ROW
+#include "server/dialects/fields.def"
+};
+static const struct row gtx[] = {
+#define GTX ROW
+#include "server/dialects/fields.def"
+};
+static const struct row immersive[] = {
+#define IMMERSIVE ROW
+#include "server/dialects/fields.def"
+};
+static const struct row kiss[] = {
+#define KISS ROW
+#include "server/dialects/fields.def"
+};
 
-/* A service's fields, a request to which each is added, and where its errors have their message. */
+/* A service's fields, a request to which each is added, and where its errors have their message.
+ * json NULL: the request is a query string. */
 static const struct service {
     const struct row *rows;
     size_t count;
@@ -55,6 +85,7 @@ static const struct service {
 } services[] = {
 #define SERVICE(rows) rows, sizeof(rows) / sizeof *(rows)
     {SERVICE(deepl), "/v2/translate", "{'text': 'It snows.', 'target_lang': 'FR'}", "message"},
+    {SERVICE(deepl_write), "/v2/write/rephrase", "{'text': 'It snows.'}", "message"},
     {SERVICE(google_2), "/language/translate/v2", "{'q': 'It snows.', 'target': 'fr'}",
      "error.message"},
     {SERVICE(google_3), "/v3/projects/p:translateText",
@@ -65,12 +96,23 @@ static const struct service {
     {SERVICE(mtran), "/translate", "{'text': 'It snows.', 'from': 'en', 'to': 'fr'}", "error"},
     {SERVICE(deeplx), "/translate",
      "{'text': 'It snows.', 'source_lang': 'EN', 'target_lang': 'FR'}", "message"},
+    {SERVICE(nllb_serve), "/translate",
+     "{'source': 'It snows.', 'src_lang': 'eng_Latn', 'tgt_lang': 'fra_Latn'}", "error"},
+    {SERVICE(nllb_api), "/api/v4/translator",
+     "{'text': 'It snows.', 'source': 'eng_Latn', 'target': 'fra_Latn'}", "error"},
+    {SERVICE(nllb_api), "/api/v4/translator?text=x&source=eng_Latn&target=fra_Latn", NULL, "error"},
+    {SERVICE(nllb_api), "/api/v4/language?text=x", NULL, "error"},
+    {SERVICE(hcfy), "/hcfy", "{'text': 'It snows.', 'destination': ['fr']}", "error"},
+    {SERVICE(gtx), "/translate_a/single?q=x&tl=fr&dt=t", NULL, "error.message"},
+    {SERVICE(gtx), "/translate_a/t?q=x&tl=fr", NULL, "error.message"},
+    {SERVICE(immersive), "/imme", "{'text_list': ['It snows.'], 'target_lang': 'fr'}", "error"},
+    {SERVICE(kiss), "/kiss", "{'text': 'It snows.', 'to': 'fr'}", "error"},
 };
 
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr"));
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr", "--model", "weights/fr-en"));
 }
 
 static void teardown(void) {
@@ -93,16 +135,31 @@ static void set(json_t *root, const char *path, json_t *value) {
     set(json_object_get(root, part), dot + 1, value);
 }
 
+/* Writes the example, without quotation marks, as a parameter of a query string. */
+static void write_parameter(const struct row *row, const char *example, size_t size, char *text) {
+    size_t length = (size_t)snprintf(text, size, "&%s=", row->name);
+    for (const char *at = example; *at && length + 4 < size; at++)
+        if (!strchr("\"[]", *at))
+            length +=
+                (size_t)snprintf(text + length, size - length,
+                                 isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
+}
+
 static void send_row(const struct service *service, const struct row *row, const char *example,
                      struct reply *reply) {
-    char path[256], text[256];
+    char path[768], text[256];
     json_t *value = json_loads(example, JSON_DECODE_ANY, NULL);
     ck_assert_msg(value != NULL, "%s", example);
+    write_parameter(row, example, sizeof text, text);
+    if (!service->json) {
+        snprintf(path, sizeof path, "%s%s", service->path, text);
+        client_send(&served, &(struct call){.path = path}, reply);
+        json_decref(value);
+        return;
+    }
     if (service->rows == microsoft && strncmp(row->name, "inputs.", 7) != 0) { /* version 3.0 */
-        size_t length = strcspn(example, "\"") == 0 ? strlen(example) - 2 : strlen(example);
-        snprintf(path, sizeof path, "/translate?api-version=3.0%s&%s=%.*s",
-                 strcmp(row->name, "to") == 0 ? "" : "&to=fr", row->name, (int)length,
-                 example + (*example == '"'));
+        snprintf(path, sizeof path, "/translate?api-version=3.0%s%s",
+                 strcmp(row->name, "to") == 0 ? "" : "&to=fr", text);
         client_send(
             &served,
             &(struct call){.path = path, .json = "[{'Text': 'It snows.'}]", .headers = {JSON}},
@@ -145,7 +202,7 @@ START_TEST(each_field_as_its_row_says) {
                 check_row(&services[i], &services[i].rows[k]);
                 count++;
             }
-    ck_assert_uint_gt(count, 70);
+    ck_assert_uint_gt(count, 130);
 }
 END_TEST
 
@@ -191,6 +248,30 @@ START_TEST(ignored_fields_are_listed) {
 }
 END_TEST
 
+/* A field that a query string repeats is named if one of its values is ignored; lists of languages
+ * name what they ignore, too. */
+START_TEST(query_strings) {
+    static const struct {
+        const char *path, *ignored;
+    } rows[] = {
+        {"/translate_a/single?client=gtx&sl=en&tl=fr&dt=t&dt=bd&dt=rm&q=x", "dt"},
+        {"/translate_a/single?client=gtx&sl=en&tl=fr&dt=t&q=x", ""},
+        {"/v3/projects/p/supportedLanguages?model=m", "model"},
+        {"/language/translate/v2/languages?model=base", ""},
+        {"/language/translate/v2/languages?model=m", "model"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        char ignored[HEADER_BYTES] = "";
+        client_send(&served, &(struct call){.path = rows[i].path}, &reply);
+        ck_assert_msg(reply.status == 200, "%s: %s", rows[i].path, reply.body);
+        reply_header(&reply, "X-Alignd-Ignored", ignored);
+        ck_assert_str_eq(ignored, rows[i].ignored);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 Suite *dialect_fields_suite(void) {
     Suite *suite = suite_create("dialect_fields");
     TCase *cases = tcase_create("all");
@@ -199,6 +280,7 @@ Suite *dialect_fields_suite(void) {
     tcase_add_test(cases, each_field_as_its_row_says);
     tcase_add_test(cases, usual_values_are_not_mentioned);
     tcase_add_test(cases, ignored_fields_are_listed);
+    tcase_add_test(cases, query_strings);
     suite_add_tcase(suite, cases);
     return suite;
 }

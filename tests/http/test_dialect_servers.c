@@ -72,6 +72,15 @@ START_TEST(mtran) {
     client_post(&served, "/detect", "{'text': 'A dog is running.', 'minConfidence': 0.1}", 200,
                 &reply);
     ck_assert_double_gt(number_at(reply.json, "confidence"), 0.5);
+    ck_assert_str_eq(text_at(reply.json, "language"), "en");
+    reply_done(&reply);
+    client_post(&served, "/detect", "{'text': 'A dog is running.', 'minConfidence': 1.1}", 200,
+                &reply);
+    ck_assert_str_eq(text_at(reply.json, "language"), "");
+    ck_assert_double_gt(number_at(reply.json, "confidence"), 0.5);
+    reply_done(&reply);
+    client_post(&served, "/detect", "{'text': 'A dog is running.', 'minConfidence': 'x'}", 400,
+                &reply);
     reply_done(&reply);
 }
 END_TEST
@@ -347,6 +356,71 @@ START_TEST(one_path_for_all) {
 }
 END_TEST
 
+/* A text in a script that no model reads comes back as it is, with its own language and a warning,
+ * also if that is asked for in each service's way. */
+START_TEST(script_that_no_model_reads) {
+#define THAI "สวัสดีครับ"
+    static const struct row rows[] = {
+        {"/detect", "{'q': '" THAI "'}", NULL, "0.language", "th", 0},
+        {"/detect", "{'text': '" THAI "'}", NULL, "language", "th", 0},
+        {"/detect?api-version=3.0", "[{'Text': '" THAI "'}]", NULL, "0.language", "th", 0},
+        {"/language/translate/v2/detect", "{'q': '" THAI "'}", NULL, "data.detections.0.0.language",
+         "th", 0},
+        {"/v3/projects/p:detectLanguage", "{'content': '" THAI "'}", NULL,
+         "languages.0.languageCode", "th", 0},
+        {"/breaksentence?api-version=3.0", "[{'Text': '" THAI "'}]", NULL,
+         "0.detectedLanguage.language", "th", 0},
+    };
+    static const struct row translations[] = {
+        {"/translate", "{'text': '" THAI "', 'target': 'fr'}", NULL,
+         "translations.0.detected.language", "th", 0},
+        {"/translate", "{'q': '" THAI "', 'source': 'auto', 'target': 'fr'}", NULL,
+         "detectedLanguage.language", "th", 0},
+        {"/v2/translate", "{'text': ['" THAI "'], 'target_lang': 'FR'}", NULL,
+         "translations.0.detected_source_language", "TH", 0},
+        {"/language/translate/v2", "{'q': '" THAI "', 'target': 'fr'}", NULL,
+         "data.translations.0.detectedSourceLanguage", "th", 0},
+        {"/v3/projects/p:translateText", "{'contents': ['" THAI "'], 'targetLanguageCode': 'fr'}",
+         NULL, "translations.0.detectedLanguageCode", "th", 0},
+        {"/translate?api-version=3.0&to=fr", "[{'Text': '" THAI "'}]", NULL,
+         "0.detectedLanguage.language", "th", 0},
+        {"/translate", "{'text': '" THAI "', 'source_lang': 'auto', 'target_lang': 'FR'}", NULL,
+         "source_lang", "TH", 0},
+        {"/translate",
+         "{'q': '<p>" THAI "</p>', 'source': 'auto', 'target': 'fr', 'format': 'html'}", NULL,
+         "detectedLanguage.language", "th", 0},
+        {"/hcfy", "{'text': '" THAI "', 'destination': ['法语', '英语']}", NULL, "from", "泰语", 0},
+        {"/imme", "{'source_lang': 'auto', 'target_lang': 'fr', 'text_list': ['" THAI "']}", NULL,
+         "translations.0.detected_source_lang", "th", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_row(&rows[i]);
+    for (size_t i = 0; i < sizeof translations / sizeof *translations; i++) {
+        const struct row *row = &translations[i];
+        struct reply reply;
+        char codes[HEADER_BYTES];
+        check_row(row);
+        client_send(&served,
+                    &(struct call){.path = row->path, .json = row->json, .headers = {JSON}},
+                    &reply);
+        ck_assert_msg(strstr(reply.body, THAI), "%s", reply.body);
+        if (!json_object_get(json_array_get(json_object_get(reply.json, "translations"), 0),
+                             "warnings"))
+            ck_assert_msg(reply_header(&reply, "X-Alignd-Warnings", codes) &&
+                              strstr(codes, "language"),
+                          "%s: %s", row->path, reply.headers);
+        reply_done(&reply);
+    }
+    struct reply reply;
+    client_post(&served, "/detect", "{'q': '" THAI "'}", 200, &reply);
+    ck_assert_double_eq(number_at(reply.json, "0.confidence"), 0);
+    reply_done(&reply);
+    client_post(&served, "/detect?api-version=3.0", "[{'Text': '" THAI "'}]", 200, &reply);
+    ck_assert(json_is_false(json_at(reply.json, "0.isTranslationSupported")));
+    reply_done(&reply);
+}
+END_TEST
+
 /* Some clients show the first alternative in place of the translation. */
 START_TEST(deeplx_has_alternatives_only_if_asked) {
     static const struct {
@@ -420,6 +494,7 @@ Suite *dialect_servers_suite(void) {
     tcase_add_test(cases, microsoft_scripts);
     tcase_add_test(cases, one_path_for_all);
     tcase_add_test(cases, deeplx_has_alternatives_only_if_asked);
+    tcase_add_test(cases, script_that_no_model_reads);
     suite_add_tcase(suite, cases);
     tcase_set_timeout(alone, TEST_TIMEOUT_S);
     tcase_add_test(alone, keys_of_mtran);

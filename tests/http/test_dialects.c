@@ -196,8 +196,15 @@ START_TEST(deepl_others) {
     get(&(struct call){.path = "/v3/languages?resource=voice"}, &reply);
     ck_assert_uint_eq(json_array_size(reply.json), 0);
     reply_done(&reply);
+    get(&(struct call){.path = "/v3/languages/resources"}, &reply);
+    ck_assert_uint_eq(json_array_size(reply.json), 4);
+    ck_assert_str_eq(text_at(reply.json, "0.name"), "translate_text");
+    ck_assert_str_eq(text_at(reply.json, "0.features.2.name"), "glossary");
+    ck_assert(json_is_true(json_at(reply.json, "0.features.2.needs_source_support")));
+    ck_assert(json_is_false(json_at(reply.json, "0.features.1.needs_source_support")));
+    reply_done(&reply);
     refuse(&(struct call){.path = "/v3/languages?resource=x"}, 400, "message",
-           "resource must be translate_text, translate_document or glossary");
+           "resource must be translate_text, translate_document, write or glossary");
     get(&(struct call){.path = "/v2/usage"}, &reply);
     double before = number_at(reply.json, "character_count");
     reply_done(&reply);
@@ -208,6 +215,50 @@ START_TEST(deepl_others) {
     get(&(struct call){.path = "/v2/usage"}, &reply);
     ck_assert_double_eq(number_at(reply.json, "character_count") - before, 19);
     ck_assert_double_gt(number_at(reply.json, "character_limit"), 1e9);
+    reply_done(&reply);
+}
+END_TEST
+
+/* A text in other words is what the two models make of it one after the other. */
+START_TEST(deepl_rephrasing) {
+    const char *path = "/v2/write/rephrase";
+    struct reply reply;
+    char *there = translation(DOG, "fr"), *back = translation(there, "en"), ignored[HEADER_BYTES];
+    get(&(struct call){.path = path,
+                       .json = "{'text': ['" DOG "', 'A boy.'], 'target_lang': 'EN-GB'}"},
+        &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "improvements")), 2);
+    ck_assert_str_eq(text_at(reply.json, "improvements.0.text"), back);
+    ck_assert_str_eq(text_at(reply.json, "improvements.0.detected_source_language"), "en");
+    ck_assert_str_eq(text_at(reply.json, "improvements.1.target_language"), "EN-GB");
+    reply_done(&reply);
+    get(&(struct call){.path = path, .body = "text=The+dog+runs.&tone=friendly", .headers = {FORM}},
+        &reply);
+    ck_assert_str_eq(text_at(reply.json, "improvements.0.text"), back);
+    ck_assert_str_eq(text_at(reply.json, "improvements.0.target_language"), "en");
+    reply_header(&reply, "X-Alignd-Ignored", ignored);
+    ck_assert_str_eq(ignored, "tone");
+    reply_done(&reply);
+    free(there);
+    free(back);
+
+    refuse(&(struct call){.path = path, .json = "{'text': '" DOG "', 'target_lang': 'FR'}"}, 400,
+           "message",
+           "target_lang must be the language of the text, \"en\", or a variant of it, "
+           "got \"FR\"");
+    refuse(&(struct call){.path = path, .json = "{'text': '" DOG "', 'target_lang': 'lv'}"}, 400,
+           "message",
+           "Value for 'target_lang' not supported: no models translate from \"lv\" and back");
+    refuse(&(struct call){.path = path,
+                          .json = "{'text': 'x', 'tone': 'friendly', 'writing_style': 'simple'}"},
+           400, "message", "Both writing_style and tone defined, but they exclude each other");
+    refuse(&(struct call){.path = path, .json = "{'text': 'x', 'writing_style': 'loud'}"}, 400,
+           "message",
+           "writing_style must be default, or academic, business, casual or simple, with prefer_ "
+           "or without, got \"loud\"");
+    get(&(struct call){.path = "/v3/languages?resource=write"}, &reply);
+    ck_assert_uint_eq(json_array_size(reply.json), 2);
+    ck_assert_str_eq(text_at(reply.json, "0.lang"), "en");
     reply_done(&reply);
 }
 END_TEST
@@ -270,6 +321,11 @@ START_TEST(deepl_refusals) {
          "source_lang: \"ZZ\" is not supported"},
         {"{'text': 'x', 'target_lang': 'FR', 'formality': 'most'}",
          "formality must be default, more, less, prefer_more or prefer_less, got \"most\""},
+        /* also where nothing is to be translated */
+        {"{'text': 'This is a test.', 'target_lang': 'EN-US', 'formality': 'more'}",
+         "Target language \"EN-US\" has no forms of address: formality must be default, "
+         "prefer_more "
+         "or prefer_less"},
         {"{'text': 'x', 'target_lang': 'FR', 'model_type': 'best'}",
          "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got "
          "\"best\""},
@@ -729,7 +785,7 @@ START_TEST(wherever_a_key_stands) {
         reply_done(&reply);
     }
     refuse(&rows[0].without, 403, "message",
-           "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
+           "an API key is required: Authorization: DeepL-Auth-Key KEY, or the field auth_key");
     refuse(&(struct call){.path = "/sts/v1.0/issueToken?Subscription-Key=other", .method = "POST"},
            403, "error.message", "Invalid API key");
     struct reply reply;
@@ -751,6 +807,7 @@ Suite *dialects_suite(void) {
     tcase_add_test(tcase, deepl_tags);
     tcase_add_test(tcase, deepl_sentences);
     tcase_add_test(tcase, deepl_others);
+    tcase_add_test(tcase, deepl_rephrasing);
     tcase_add_test(tcase, deepl_model_types);
     tcase_add_test(tcase, deepl_doctype);
     tcase_add_test(tcase, deepl_refusals);

@@ -1,4 +1,5 @@
-/* The program in unusual environments: little address space, a stderr that nobody reads. */
+/* The program and its environment: little address space, a stderr that nobody reads, and how the
+ * machine's memory is shared out. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <fcntl.h>
@@ -13,12 +14,6 @@
 #define SHIPPED "weights/en-fr"
 
 /* ---- address space ---- */
-
-#if defined(SANITIZED) /* which reserve more of it than there is */
-enum { LIMITABLE = 0 };
-#else
-enum { LIMITABLE = 1 };
-#endif
 
 /* From too little for a model up to what a shell's `ulimit -v 204800` gives. */
 static const rlim_t spaces[] = {70L << 20, 100L << 20, 150L << 20, 204800L << 10};
@@ -82,8 +77,6 @@ static void check_daemon(rlim_t space) {
 }
 
 START_TEST(little_address_space) {
-    if (!LIMITABLE)
-        return;
     char target[] = "/tmp/alignd-environment-XXXXXX";
     int fd = mkstemp(target);
     ck_assert_int_ge(fd, 0);
@@ -159,12 +152,45 @@ START_TEST(unread_stderr) {
 }
 END_TEST
 
+/* ---- memory ---- */
+
+static double planned(const char *plan, const char *part) {
+    char key[32];
+    snprintf(key, sizeof key, " %s=", part);
+    const char *found = strstr(plan, key);
+    ck_assert_msg(found != NULL, "%s is not part of the plan", part);
+    return atof(found + strlen(key));
+}
+
+/* What the defaults allow beside the models is at most half of the memory, and the log says so. */
+START_TEST(memory_is_planned) {
+    static const char *const beside[] = {"bodies", "requests", "replies",    "decoding",
+                                         "files",  "cache",    "connections"};
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    daemon_await_log(&daemon, "event=memory_plan");
+    char *log = read_from_start(daemon.log);
+    const char *plan = strstr(log, "event=memory_plan");
+    double memory = planned(plan, "memory"), sum = 0, least = 16 << 20;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        sum += planned(plan, beside[i]);
+    ck_assert_double_le(sum, memory / 2);
+    ck_assert_double_eq(planned(plan, "sum"), sum + planned(plan, "models"));
+    ck_assert_double_le(planned(plan, "bodies"), memory / 16 > least ? memory / 16 : least);
+    ck_assert_double_ge(planned(plan, "bodies"), least);
+    free(log);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *environment_suite(void) {
     Suite *suite = suite_create("environment");
     TCase *tcase = tcase_create("environment");
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
-    tcase_add_loop_test(tcase, little_address_space, 0, sizeof spaces / sizeof *spaces);
+    if (!program_sanitized()) /* sanitizers reserve more than there is */
+        tcase_add_loop_test(tcase, little_address_space, 0, sizeof spaces / sizeof *spaces);
     tcase_add_loop_test(tcase, unread_stderr, 0, sizeof channels / sizeof *channels);
+    tcase_add_test(tcase, memory_is_planned);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -285,9 +285,9 @@ START_TEST(other_fields) {
          "include must be all, or any of tokens, log_probs, *"},
         {"{'text': 'x', 'include': "
          "['eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','"
-         "eos','"
+         "eos','eos','"
          "eos']}",
-         "include", "include must contain at most 15 strings, got 16"},
+         "include", "include must contain at most 16 strings, got 17"},
         {"{'text': 'x', 'model': 1}", "model", "model must be a string, got an integer"},
         {"{'text': 'x', 'model': null}", "model", "model must be a string, got null"},
         {"{'text': 'x', 'source': []}", "source", "source must be a string, got an array"},

@@ -127,7 +127,8 @@ static const struct {
     {"text=x&length_penalty=3", "length_penalty", "length_penalty must be between 0 and 2, got 3"},
     {"text=x&stream=yes", "stream", "stream must be true or false, got a string"},
     {"text=x&include=tokens,other", "include",
-     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, "
+     "include must be all, or any of tokens, log_probs, attention, scores, soft_alignment, "
+     "alignment, "
      "words, phrases, offsets, entropy, top_k, "
      "beam, "
      "quality, heads, timing, eos, got "
@@ -284,6 +285,11 @@ static const struct {
      "split_sentences must be false when translation is given: the text has 2 sentences"},
     {"{'text': 'x', 'translation': 'y', 'prefix': 'z'}", "prefix",
      "prefix must be empty when translation is given"},
+    {"{'text': 'x', 'translation': 'y', 'suffix': 'z'}", "suffix",
+     "suffix must be empty when translation is given"},
+    {"{'text': 'x', 'suffix': ' '}", "suffix", "the suffix must not be blank"},
+    {"{'text': 'One. Two.', 'suffix': 'z', 'split_sentences': true}", "split_sentences",
+     "split_sentences must be false when suffix is given: the text has 2 sentences"},
     {"{'text': 'x', 'translation': 'y', 'glossary': {}}", "glossary",
      "glossary must be omitted when translation is given"},
 };

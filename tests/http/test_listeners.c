@@ -87,6 +87,37 @@ START_TEST(load_on_every_socket) {
 }
 END_TEST
 
+static bool begins_with(const char *line, const void *name) {
+    return strncmp(line, name, strlen(name)) == 0;
+}
+
+/* The connections of an address are divided among its threads; administrators have one thread. */
+START_TEST(threads_of_an_address) {
+    enum { CONNECTIONS = 16 };
+    struct daemon daemon;
+    CURL *connections[CONNECTIONS];
+    struct reply reply;
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--http-threads", "4", "--admin-listen", address,
+                           "--connections", "20", "--connections-per-address", "20"));
+    ck_assert_uint_eq(daemon_threads(&daemon, "comm", begins_with, "MHD-worker"), 4);
+    ck_assert_uint_eq(daemon_threads(&daemon, "comm", begins_with, "MHD-single"), 1);
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < CONNECTIONS; i++) {
+            if (round == 0)
+                connections[i] = connection_open();
+            client_send(&daemon, &(struct call){.path = "/ready", .connection = connections[i]},
+                        &reply);
+            ck_assert_int_eq(reply.status, 200);
+            reply_done(&reply);
+        }
+    }
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        curl_easy_cleanup(connections[i]);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 START_TEST(ipv6) {
     struct daemon daemon;
     int probe = socket(AF_INET6, SOCK_STREAM, 0);
@@ -356,6 +387,7 @@ Suite *listeners_suite(void) {
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, several_at_once);
     tcase_add_test(tcase, load_on_every_socket);
+    tcase_add_test(tcase, threads_of_an_address);
     tcase_add_test(tcase, ipv6);
     tcase_add_test(tcase, drains_every_socket);
     tcase_add_test(tcase, administrators);

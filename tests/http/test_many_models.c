@@ -185,6 +185,7 @@ START_TEST(what_does_not_load_is_told) {
     client_send(&models_served, &(struct call){.path = "/models"}, &reply);
     ck_assert_ptr_null(json_object_get(shipped_find_downloaded(reply.json, "b"),
                                        "reason")); /* it is for administrators */
+    ck_assert(json_is_false(json_at(reply.json, "administrator")));
     ck_assert_ptr_null(strstr(reply.body, models_directory));
     reply_done(&reply);
     ck_assert_double_eq(metric(&models_served, FAILURES), 1);
@@ -210,6 +211,7 @@ static void check_reason(const char *name, const char *reason) {
     const json_t *model = shipped_find_downloaded(reply.json, name);
     ck_assert_str_eq(text_at(model, "state"), "failed");
     ck_assert_ptr_nonnull(strstr(text_at(model, "reason"), reason));
+    ck_assert(json_is_true(json_at(reply.json, "administrator")));
     reply_done(&reply);
 }
 

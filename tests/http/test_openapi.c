@@ -1,6 +1,7 @@
 /* /openapi.json matches the daemon: every field with its range, its names and its default, and
  * every path with its method. */
 #include "tests/http/client.h"
+#include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,13 @@
 
 static struct daemon served;
 static struct reply document;
-static char glossaries[] = "/tmp/alignd-openapi-XXXXXX";
+static char glossaries[] = "/tmp/alignd-openapi-XXXXXX", reverse[] = FOLDER_TEMPLATE;
 
 static void setup(void) {
-    close(mkstemp(glossaries)); /* an empty file keeps none yet */
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--exact-steps", "20",
+    close(mkstemp(glossaries));                  /* an empty file keeps none yet */
+    folder_make(reverse, "reverse", "fr", "en"); /* an example asks for other words */
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", reverse, "--default-model",
+                                    "luong-general-gru", "--workers", "1", "--exact-steps", "20",
                                     "--glossaries", glossaries));
     client_send(&served, &(struct call){.path = "/openapi.json"}, &document);
     ck_assert_int_eq(document.status, 200);
@@ -24,6 +27,7 @@ static void teardown(void) {
     reply_done(&document);
     daemon_stop(&served);
     unlink(glossaries);
+    folder_remove(reverse);
 }
 
 /* The fields of POST /translate are also those of /attention. */
@@ -47,6 +51,7 @@ static const char *const fields[] = {"text",
                                      "no_repeat_ngram",
                                      "repetition_penalty",
                                      "prefix",
+                                     "suffix",
                                      "replace_unknowns",
                                      "verbatim",
                                      "split_sentences",
@@ -176,7 +181,7 @@ START_TEST(every_name) {
         reply_done(&reply);
     }
     check_value("include", "['other']", false);
-    ck_assert_uint_eq(json_array_size(included), 16);
+    ck_assert_uint_eq(json_array_size(included), 17);
     ck_assert_uint_eq(json_array_size(strategies), 4);
 }
 END_TEST
@@ -193,7 +198,7 @@ START_TEST(every_default) {
         if (value && !sampling)
             json_object_set(request, name, value);
     }
-    ck_assert_uint_eq(json_object_size(request), 17);
+    ck_assert_uint_eq(json_object_size(request), 18);
     char *json = json_dumps(request, 0);
     client_post(&served, "/translate", json, 200, &spelt);
     client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);
@@ -224,7 +229,7 @@ START_TEST(every_path) {
                          json_object_get(methods, "patch") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 62);
+    ck_assert_uint_eq(json_object_size(paths), 67);
 }
 END_TEST
 
@@ -258,7 +263,7 @@ START_TEST(every_example) {
             count++;
         }
     }
-    ck_assert_uint_eq(count, 29);
+    ck_assert_uint_eq(count, 31);
 }
 END_TEST
 
@@ -287,14 +292,17 @@ START_TEST(every_operation) {
                           (strlen(statuses[i][1]) - 3) / 4);
     }
     json_object_foreach(json_at(document.json, "paths"), path, methods) {
-        json_object_foreach(methods, method, operation)
+        json_object_foreach(methods, method, operation) {
             ck_assert_msg(strlen(text_at(operation, "operationId")) > 0, "%s", path);
+            ck_assert_msg(json_array_size(json_object_get(operation, "tags")) == 1, "%s", path);
+            ck_assert_msg(json_is_array(json_object_get(operation, "security")), "%s", path);
+        }
     }
     ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./translate.post.security")),
                       3); /* or none */
     ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./models/reload.post.security")),
                       2);
-    ck_assert_ptr_null(json_object_get(json_at(document.json, "paths./health.get"), "security"));
+    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./health.get.security")), 0);
     ck_assert_str_eq(text_at(document.json, "components.securitySchemes.bearer.scheme"), "bearer");
 }
 END_TEST
@@ -354,10 +362,10 @@ START_TEST(docs_are_whole) {
             check_shown(docs.body, "<section id=\"", text_at(operation, "operationId"), "\"");
             check_shown(docs.body, "<li><a href=\"#", text_at(operation, "operationId"), "\">");
         }
-        check_shown(docs.body, "</span> ", path, "</h3>");
+        check_shown(docs.body, "</span> ", path, "</h2>");
     }
     json_object_foreach(json_at(document.json, "components.schemas"), path, schema) {
-        check_shown(docs.body, "<section id=\"", path, "\"><h3>");
+        check_shown(docs.body, "<section id=\"", path, "\"><p class=\"tag\">Objects</p><h2>");
         json_object_foreach(json_object_get(schema, "properties"), name, property)
             check_shown(docs.body, "<tr><th scope=\"row\"><code>", name, "</code>");
     }

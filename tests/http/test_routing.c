@@ -289,7 +289,7 @@ START_TEST(targets_share_the_first_decoding) {
 END_TEST
 
 START_TEST(what_two_models_cannot_do) {
-    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'",
+    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'", "'suffix': 'x.'",
                                          "'glossary': {'dog': 'chien'}", "'include': ['quality']"};
     models_start("--queue", "64");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

@@ -162,7 +162,7 @@ END_TEST
 /* The same while it is decoded, which a client that does not read ends. */
 START_TEST(stuck_reader_of_a_stream) {
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000",
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "100",
                                     "--deadline-ms", "1000000", "--rows", "32", "--queue-work",
                                     "100000000", "--max-reply-bytes", "64M"));
     int connection = work_unread_beams(&served, WORK_UNREAD_TEXTS);
@@ -418,9 +418,12 @@ END_TEST
 START_TEST(leaves_while_streaming) {
     struct scene scene;
     struct reply lost;
-    static const char body[] =
-        "{'strategy': 'greedy', 'min_length': 1000, 'max_length': 1000, 'stream': true, 'text': ["
-        "'A','B','C','D','E','F','G','H','I','J','K','L','M','N','O','P']}";
+    enum { TEXTS = 64 }; /* so many that they enter, and end, one after the other */
+    char body[1024], *end = stpcpy(body, "{'strategy': 'greedy', 'min_length': 1000, "
+                                         "'max_length': 1000, 'stream': true, 'text': ['A'");
+    for (int i = 1; i < TEXTS; i++)
+        end += sprintf(end, ",'B%d'", i);
+    stpcpy(end, "]}");
     char *long_body = work_endless(64, 32);
     struct flight *hog = flight_open(&served);
     scene_begin(&scene);

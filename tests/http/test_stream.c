@@ -249,8 +249,7 @@ static void leave(const char *json, const char *after, double rows) {
     metric_await(&served, CLIENT_GONE, 1, NULL);
     metric_await(&served, ROWS, 0, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
-    ck_assert_double_eq(
-        metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}"), 1);
+    metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", 1, NULL);
     reply_done(&before);
     reply_done(&beside);
 }
@@ -284,7 +283,7 @@ START_TEST(slow_reader) {
     metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", TEXTS * WANTED,
                  NULL);
     metric_await(&served, ROWS, 0, NULL);
-    ck_assert_double_eq(metric(&served, "alignd_requests_in_flight"), 2);
+    metric_await(&served, "alignd_requests_in_flight", 2, NULL);
     check_like_plain("/translate", "{'text': 'Others go on.', 'strategy': 'greedy'}",
                      "translations", true);
     char *reply = read_rest(fd);
@@ -347,8 +346,7 @@ START_TEST(deadline) {
     ck_assert_str_eq(text_at(sse_last(&sse, "error"), "code"), "deadline_exceeded");
     ck_assert_uint_eq(sse_count(&sse, "result"), 0);
     ck_assert_double_eq(metric(&served, DEADLINE), 1);
-    ck_assert_double_eq(
-        metric(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"504\"}"), 1);
+    metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"504\"}", 1, NULL);
     sse_done(&sse);
     reply_done(&reply);
 }

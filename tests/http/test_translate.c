@@ -91,6 +91,7 @@ START_TEST(formats) {
         {"{'text': '<b>a', 'format': 'xml'}", "text"},
         {"{'text': 'a', 'format': 'pdf'}", "format"},
         {"{'text': 'a', 'format': 'html', 'prefix': 'b'}", "prefix"},
+        {"{'text': 'a', 'format': 'html', 'suffix': 'b'}", "suffix"},
         {"{'text': 'a', 'format': 'html', 'stream': true}", "stream"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         client_post(&served, "/translate", refused[i][0], 400, &reply);

@@ -14,6 +14,7 @@
  *   others     nothing but 200; /health within HEALTH_S, and sentences within SENTENCE_S, times the
  *              daemon's slowdown: the factor by which its threads waited for a processor
  *   documents  a client's finished document is there after others have uploaded theirs
+ *   group      a control group that limited.sh makes lies within that of this program
  *
  * An attack that misses a bound is tried again, up to TRIES times in all.
  *
@@ -373,6 +374,8 @@ static bool print_row(const struct row *row) {
     missed |= print_missed(row->peak.both > LIMIT_MIB, "memory");
     missed |= print_missed(unexpected || !(any || row->slow), "statuses");
     missed |= print_missed(row->lost, "a document");
+    missed |= print_missed(strncmp(row->limited_by, "group", 5) == 0 && !row->peak.within,
+                           "a control group within this program's");
     missed |= print_missed(count_missed(&row->others.of_health) > 0, "an answer to /health");
     missed |= print_missed(count_missed(&row->others.of_sentences) > 0, "an answer to a sentence");
     missed |= print_missed(health_s > HEALTH_S * row->slower, "/health");
@@ -445,7 +448,7 @@ static void overrun(struct row *row, const struct server *server, const void *cl
 /* ---- documents that are kept ---- */
 
 struct order {
-    char id[64], key[64];
+    char id[80], key[80];
 };
 
 /* Returns the status. reply: [HEAD_BYTES], its beginning. */
@@ -474,7 +477,7 @@ static int upload(const struct server *server, const char *key, size_t picture,
     int status = ask(server, &message, reply);
     const char *found = strstr(reply, "{\"document_id\":");
     message_done(&message);
-    if (found && sscanf(found, "{\"document_id\":\"%63[^\"]\",\"document_key\":\"%63[^\"]",
+    if (found && sscanf(found, "{\"document_id\":\"%79[^\"]\",\"document_key\":\"%79[^\"]",
                         order->id, order->key) == 2)
         while (ask_about(server, order, "", key, reply) == 200 && !strstr(reply, "\"done\"") &&
                !strstr(reply, "\"error\""))

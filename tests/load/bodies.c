@@ -30,12 +30,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY_MIB = 72, PROCESSOR_S = 3, OTHERS_MS = 300, TEXT_DEADLINE_MS = 1000, TRIES = 3 };
+enum {
+    MEMORY_MIB = 61, /* 64 MB */
+    PROCESSOR_S = 3,
+    OTHERS_MS = 300,
+    TEXT_DEADLINE_MS = 1000,
+    TRIES = 3
+};
 enum {
     BODY_BYTES = 1 << 20,
     ARCHIVE_BYTES = 900000,
     HEAD_BYTES = 2048,
-    TEXT_CHARACTERS = 10000,
+    TEXT_CHARACTERS = 50000,
     RUNS = 30000
 };
 enum { PATIENCE_S = 120, CLIENTS = 32, WARMING_SENTENCES = 300 };

@@ -52,6 +52,7 @@ static const char *const requests[][3] = {
     {"/detect", JSON, "[]"},
     {"/languages", NULL, NULL},
     {"/frontend/settings", NULL, NULL},
+    {"/formats", NULL, NULL},
     {"/models", NULL, NULL},
     {"/openapi.json", NULL, NULL},
     {"/metrics", NULL, NULL},

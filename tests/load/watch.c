@@ -116,6 +116,8 @@ struct watch *watch_start(const struct server *server, double most_mib) {
     find_group("self", own);
     if (strcmp(watch->group, own) == 0)
         *watch->group = '\0';
+    const char *file = strrchr(own, '/');
+    watch->peak.within = file && strncmp(watch->group, own, (size_t)(file - own)) == 0;
     tool_check(pthread_create(&watch->thread, NULL, run, watch) == 0, "pthread_create");
     return watch;
 }

@@ -12,6 +12,7 @@ struct watch_peak {
     double resident, sockets,
         both;     /* sockets: what the kernel keeps for those of the daemon, unread or unsent */
     double group; /* charged to its control group, with cached files; -1: it has none of its own */
+    bool within;  /* its own control group is part of this process's, whose limits hold for it */
     bool killed;  /* both were more than the daemon may have */
 };
 

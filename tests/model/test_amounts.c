@@ -22,20 +22,18 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text, const struct search_options *options) {
-    struct sentence *sentences;
-    size_t count;
+    struct sentence_list list;
     struct glossary glossary;
     struct guard guard = {0};
     struct translator_text whole = {.text = text, .length = strlen(text)};
-    ck_assert_int_eq(guard_find(&guard, sentence_notations(translator, false), text, whole.length,
-                                &arena, &whole.held, &err),
+    ck_assert_int_eq(guard_find(&guard, sentence_notations(translator, false),
+                                (struct bytes){text, whole.length}, &arena, &whole.held, &err),
                      0);
-    ck_assert_int_eq(
-        sentence_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
-    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(sentence_prepare(translator, &whole, options, &arena, &list, &err), 0);
+    ck_assert_uint_eq(list.count, 1);
     glossary_init(&glossary, NULL, &arena);
-    ck_assert_int_eq(glossary_constrain(sentences, &glossary, &err), 0);
-    return sentences;
+    ck_assert_int_eq(glossary_constrain(list.all, &glossary, &err), 0);
+    return list.all;
 }
 
 static void decode(struct sentence *sentence) {
@@ -150,8 +148,10 @@ START_TEST(all_signs_are_put_in_order) {
             correction_choose(sentence, second);
         }
         const char *translation = render(sentence);
-        ck_assert_int_eq(correction_check_whole("en", "fr", texts[i], strlen(texts[i]), translation,
-                                                strlen(translation), &arena, &differences),
+        ck_assert_int_eq(correction_check_whole("en", "fr",
+                                                (struct bytes){texts[i], strlen(texts[i])},
+                                                (struct bytes){translation, strlen(translation)},
+                                                &arena, &differences),
                          0);
         ck_assert_msg(differences.source_count + differences.target_count == 0, "%s", translation);
         sentence_done(sentence);

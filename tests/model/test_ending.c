@@ -2,6 +2,7 @@
  * target language writes it. */
 #include "model/model.h"
 #include "model/translator.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <string.h>
@@ -32,11 +33,9 @@ static void close_model(void) {
 static void make(const char *source, const char *target, size_t which) {
     static const float row[1];
     struct hypothesis *h = &made.hypotheses[which];
-    struct token *tokens;
-    size_t count;
-    ck_assert_int_eq(tokenizer_encode(translator->target, target, strlen(target), NULL, &arena,
-                                      &tokens, &count, &err),
-                     0);
+    const struct token_list list = model_tokens(translator->target, target, NULL, &arena);
+    const struct token *tokens = list.all;
+    size_t count = list.count;
     ck_assert_uint_lt(count, MOST);
     int *ids = arena_alloc(&arena, count, sizeof *ids);
     for (size_t i = 0; i < count; i++)

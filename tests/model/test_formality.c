@@ -15,6 +15,8 @@ START_TEST(names_are_read) {
         {"less", true, false, FORMALITY_LESS},
         {"prefer_more", true, true, FORMALITY_MORE},
         {"prefer_less", true, true, FORMALITY_LESS},
+        {"Less", true, false, FORMALITY_LESS},
+        {"PREFER_MORE", true, true, FORMALITY_MORE},
         {"prefer_default", false, false, 0},
         {"", false, false, 0},
         {"most", false, false, 0},

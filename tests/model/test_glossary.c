@@ -90,11 +90,7 @@ static void prepare(const struct translator *t, size_t i, struct arena *arena,
                                      .n_best = 1,
                                      .length_penalty = 1,
                                      .max_rows = 12};
-    size_t count;
-    ck_assert_int_eq(sentence_prepare(t, company[i], strlen(company[i]), true, &options, arena,
-                                      sentence, &count, NULL),
-                     0);
-    ck_assert_uint_eq(count, 1);
+    *sentence = model_prepare(t, company[i], &options, arena);
     struct glossary phrases;
     make(&phrases, own, 2, arena);
     ck_assert_int_eq(glossary_constrain(*sentence, &phrases, NULL), 0);
@@ -170,9 +166,12 @@ static int constrain(const struct translator *t, const char *text, struct glossa
                      struct error *err) {
     struct search_options options = {
         .strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    const struct translator_text whole = {.text = text, .length = strlen(text), .split = true};
+    struct sentence_list list;
     int result = 0;
-    ck_assert_int_eq(
-        sentence_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL), 0);
+    ck_assert_int_eq(model_sentences(t, whole, &options, arena, &list, NULL), 0);
+    *sentences = list.all;
+    *count = list.count;
     for (size_t i = 0; i < *count && result == 0; i++)
         result = glossary_constrain(&(*sentences)[i], phrases, err);
     return result;
@@ -217,15 +216,14 @@ START_TEST(terms_are_hidden) {
     struct translator *t = model_open("weights/en-fr");
     struct arena arena;
     struct glossary phrases;
-    struct sentence *sentence;
-    size_t count;
+    struct sentence_list list;
     int ids[2][2];
     arena_init(&arena, 1 << 16);
     make(&phrases, own, 2, &arena);
     for (int hides = 0; hides < 2; hides++) {
         phrases.hides = hides;
-        ck_assert_int_eq(sentence_prepare_text(t, &text, &options, &arena, &sentence, &count, NULL),
-                         0);
+        ck_assert_int_eq(sentence_prepare(t, &text, &options, &arena, &list, NULL), 0);
+        struct sentence *sentence = list.all;
         ck_assert_int_eq(glossary_constrain(sentence, &phrases, NULL), 0);
         ids[hides][0] = sentence->tokens[1].id;
         ids[hides][1] = sentence->tokens[3].id;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define FOLDER "tests/golden"
-enum { MAX_CASES = 128 };
+enum { MAX_CASES = 256 };
 static char cases[MAX_CASES][64];
 
 /* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of
@@ -106,8 +106,12 @@ static size_t read_ids(const json_t *list, int *ids, size_t room) {
 static void check_state(const struct translator *t, const float *state, const float *added,
                         const json_t *layers, const char *what) {
     size_t l, part, at = 0, hidden = t->config.decoder.hidden;
+    const struct blocks_config *blocks = &t->config.decoder.blocks;
+    size_t width = t->decoder.shape.past > 0 && blocks->head_size > 0
+                       ? blocks->heads * blocks->head_size
+                       : hidden;
     size_t all =
-        (t->decoder.shape.past > 0 ? t->decoder.shape.past : t->decoder.shape.state) / hidden;
+        (t->decoder.shape.past > 0 ? t->decoder.shape.past : t->decoder.shape.state) / width;
     bool recurrent = t->decoder.kind == &decoder_recurrent;
     json_t *layer, *tensor;
     ck_assert_uint_eq(json_array_size(layers), t->config.decoder.layers);
@@ -118,7 +122,7 @@ static void check_state(const struct translator *t, const float *state, const fl
         ck_assert_uint_eq(json_array_size(layer), t->decoder.shape.past > 0 && !added ? 0 : parts);
         json_array_foreach(layer, part, tensor) {
             check_vector((added ? added : state) + at, tensor, what);
-            at += hidden;
+            at += width;
         }
     }
     ck_assert_uint_le(at, added ? t->decoder.shape.past
@@ -138,14 +142,12 @@ struct source {
 static struct token *tokens_of(const struct translator *t, const json_t *sentence, const int *ids,
                                size_t length, struct arena *arena) {
     const char *text = json_string_value(json_object_get(sentence, "text"));
-    struct token *tokens = arena_zalloc(arena, length, sizeof *tokens), *encoded;
-    size_t count;
-    ck_assert_int_eq(
-        tokenizer_encode(t->source, text, strlen(text), NULL, arena, &encoded, &count, NULL), 0);
+    struct token *tokens = arena_zalloc(arena, length, sizeof *tokens);
+    const struct token_list encoded = model_tokens(t->source, text, NULL, arena);
     for (size_t j = 0; j < length; j++)
         tokens[j] = (struct token){.id = ids[j],
-                                   .piece = j < count ? encoded[j].piece
-                                                      : tokenizer_piece(t->source, ids[j])};
+                                   .piece = j < encoded.count ? encoded.all[j].piece
+                                                              : tokenizer_piece(t->source, ids[j])};
     return tokens;
 }
 
@@ -276,14 +278,16 @@ static void check_alignment(const struct translator *t, const struct source *sou
         t, source, state, json_object_get(json_object_get(sentence, "forced"), "tokens"), arena);
     float *rows = arena_alloc(arena, chosen.count * length, sizeof *rows);
     float *queries = arena_alloc(arena, chosen.count * t->alignment.query.out, sizeof *queries);
-    alignment_rows(&t->alignment, chosen.x, chosen.count, keys, length, queries, rows);
+    alignment_rows(&t->alignment, &(struct alignment_inputs){chosen.x, chosen.count, keys, length},
+                   queries, rows);
     ck_assert_uint_eq(json_array_size(json_object_get(sentence, "soft_alignment")), chosen.count);
     check_matrix(rows, length, json_object_get(sentence, "soft_alignment"), "soft_alignment");
 }
 
 static void encode(const struct translator *t, const int *ids, const size_t *lengths, size_t n,
                    struct arena *arena, struct encoded *out) {
-    void *parts = encoder_begin(&t->encoder, ids, lengths, n, arena, out, NULL);
+    void *parts =
+        encoder_begin(&t->encoder, &(struct encoder_input){ids, lengths, n}, arena, out, NULL);
     ck_assert_ptr_nonnull(parts);
     ck_assert(encoder_advance(&t->encoder, parts, SIZE_MAX));
 }
@@ -299,13 +303,12 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
                  json_object_get(sentence, "annotations"), "annotations");
     float *keys = arena_alloc(&arena, length * t->decoder.shape.key, sizeof *keys);
     float *values = arena_alloc(&arena, length * t->decoder.shape.value, sizeof *values);
-    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, 0, decoder_slots(&t->decoder, length),
-                                      &arena, keys, values, NULL),
-                     0);
+    struct memory_part all = {0, decoder_slots(&t->decoder, length), keys, values};
+    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, &all, &arena, NULL), 0);
     if (t->decoder.attends)
         check_keys(t, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.shape.state, sizeof *state);
-    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
+    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &arena, state, NULL), 0);
     check_state(t, state, NULL, json_object_get(sentence, "start"), "start");
     struct source source = {
         {.length = length, .keys = keys, .values = values},
@@ -355,7 +358,7 @@ START_TEST(encoding_is_ragged) {
     struct encoded encoded;
     encode(t, ids, lengths, n, &arena, &encoded);
     float *states = arena_alloc(&arena, n * t->decoder.shape.state, sizeof *states);
-    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, lengths, n, &arena, states, NULL), 0);
+    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &arena, states, NULL), 0);
     const float *annotations = encoded.annotations;
     json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
         check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"),
@@ -391,6 +394,16 @@ END_TEST
 
 /* ---- the searches, all sentences in one batch ---- */
 
+/* Attention is the softmax of its scores, and 0 where there is none. */
+static void check_scores(const float *scores, const float *attention, size_t length) {
+    double z = 0;
+    for (size_t j = 0; j < length; j++)
+        z += isnan(scores[j]) ? 0 : exp((double)scores[j]);
+    for (size_t j = 0; j < length; j++)
+        ck_assert_double_eq_tol((double)attention[j],
+                                isnan(scores[j]) ? 0 : exp((double)scores[j]) / z, 1e-5);
+}
+
 static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length,
                              bool attends) {
     const json_t *tokens = json_object_get(want, "tokens"),
@@ -406,6 +419,8 @@ static void check_hypothesis(const struct hypothesis *got, const json_t *want, s
     json_array_foreach(attention, i, row) {
         ck_assert_uint_eq(json_array_size(row), attends ? source_length : 0);
         check_vector(got->attention[i], row, "attention");
+        if (attends)
+            check_scores(got->rows[i]->scores, got->attention[i], source_length);
     }
     if (json_object_get(want, "score"))
         check_near(got->score, json_number_value(json_object_get(want, "score")), "score", 0);
@@ -417,7 +432,8 @@ static void prepare(const struct translator *t, const json_t *sentences,
     size_t i;
     json_t *sentence;
     json_array_foreach(sentences, i, sentence) {
-        out[i] = (struct sentence){.translator = t, .text = "", .options = *options};
+        out[i] = (struct sentence){
+            .translator = t, .text = "", .options = *options, .caller.wants_scores = true};
         arena_init(&out[i].arena, 1 << 12);
         int ids[64];
         out[i].length = read_ids(json_object_get(sentence, "source"), ids, 64);
@@ -557,18 +573,14 @@ START_TEST(texts_equal_python) {
     json_t *golden = golden_of(cases[_i]), *sentence;
     struct search_options options = {
         .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
-    size_t i, count;
+    size_t i;
     struct arena arena;
     arena_init(&arena, 1 << 16);
     json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
         const json_t *text = json_object_get(sentence, "text"),
                      *want = json_object_get(json_object_get(sentence, "greedy"), "text");
-        struct sentence *list;
+        struct sentence *list = model_prepare(t, json_string_value(text), &options, &arena);
         int ids[64];
-        ck_assert_int_eq(sentence_prepare(t, json_string_value(text), json_string_length(text),
-                                          false, &options, &arena, &list, &count, NULL),
-                         0);
-        ck_assert_uint_eq(count, 1);
         ck_assert_uint_eq(list->length, read_ids(json_object_get(sentence, "source"), ids, 64));
         for (size_t j = 0; j < list->length; j++)
             ck_assert_int_eq(list->tokens[j].id, ids[j]);

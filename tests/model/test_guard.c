@@ -84,8 +84,9 @@ START_TEST(all_kinds_are_held) {
         struct guard guard;
         char found[256];
         ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
-        ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, rows[i].text,
-                                    strlen(rows[i].text), &arena, &held, &err),
+        ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS,
+                                    (struct bytes){rows[i].text, strlen(rows[i].text)}, &arena,
+                                    &held, &err),
                          0);
         write_held(rows[i].text, &held, found);
         ck_assert_msg(strcmp(found, rows[i].held) == 0, "%s: %s, not %s", rows[i].text, found,
@@ -112,18 +113,21 @@ START_TEST(time_of_all_texts) {
     struct guard guard;
     ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
     int64_t before_ns = guard.left_ns;
-    ck_assert_int_eq(
-        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
+    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, (struct bytes){text, strlen(text)},
+                                &arena, &held, &err),
+                     0);
     ck_assert_int_lt(guard.left_ns, before_ns);
     guard.left_ns = 0;
-    ck_assert_int_eq(
-        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), -1);
+    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, (struct bytes){text, strlen(text)},
+                                &arena, &held, &err),
+                     -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     guard_done(&guard);
     guard = (struct guard){
         .strings = &protection.strings}; /* strings and placeholders take what they take */
-    ck_assert_int_eq(
-        guard_find(&guard, NOTATION_PLACEHOLDERS, text, strlen(text), &arena, &held, &err), 0);
+    ck_assert_int_eq(guard_find(&guard, NOTATION_PLACEHOLDERS, (struct bytes){text, strlen(text)},
+                                &arena, &held, &err),
+                     0);
     ck_assert_uint_eq(held.count, 1);
 }
 END_TEST

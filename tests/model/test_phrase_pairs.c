@@ -20,12 +20,11 @@ static void write(const struct phrase_pair *pairs, size_t count, char text[TEXT_
 static void find(const struct link *links, size_t count, size_t sources, size_t targets,
                  char text[TEXT_BYTES]) {
     struct arena arena;
-    struct phrase_pair *pairs;
-    size_t found;
+    struct phrase_pairs pairs;
+    const struct word_links all = {links, count, sources, targets};
     arena_init(&arena, 4096);
-    ck_assert_int_eq(
-        phrase_pairs_find(links, count, sources, targets, &arena, &pairs, &found, NULL), 0);
-    write(pairs, found, text);
+    ck_assert_int_eq(phrase_pairs_find(&all, &arena, &pairs, NULL), 0);
+    write(pairs.all, pairs.count, text);
     arena_done(&arena);
 }
 

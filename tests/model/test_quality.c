@@ -113,9 +113,10 @@ START_TEST(as_python_has_it) {
     struct quality found;
     ck_assert_int_eq(tokenizer_end(translator->target),
                      (int)json_integer_value(json_object_get(json, "end")));
-    ck_assert_int_eq(rendering_quality(&sentence, &hypothesis,
-                                       read_ranges(json_object_get(json, "ranges")), words, &arena,
-                                       &found, NULL),
+    ck_assert_int_eq(rendering_quality(
+                         &sentence, &hypothesis,
+                         &(struct token_words){read_ranges(json_object_get(json, "ranges")), words},
+                         &arena, &found, NULL),
                      0);
     ck_assert_double_eq_tol((double)found.sentence,
                             json_number_value(json_object_get(wanted, "sentence")), TOLERANCE);
@@ -137,7 +138,9 @@ START_TEST(without_attention) {
     struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies, .rows = rows};
     struct sentence sentence = {.translator = translator, .length = 4};
     struct quality found;
-    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);
+    ck_assert_int_eq(
+        rendering_quality(&sentence, &h, &(struct token_words){ranges, 1}, &arena, &found, NULL),
+        0);
     const struct quality_regression *r = &translator->quality->words;
     float sum = r->weights[QUALITY_LOG_PROB] * -0.5f + r->weights[QUALITY_ENTROPY] * 0.25f +
                 r->weights[QUALITY_GAP] * 1.5f;
@@ -224,7 +227,9 @@ START_TEST(of_log_probabilities_alone) {
     struct quality found;
     *translator->quality =
         (struct quality_weights){.log_probs_alone = true, .log_probs = {{1, 0.5f, -0.25f, 2}, 3}};
-    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 3, &arena, &found, NULL), 0);
+    ck_assert_int_eq(
+        rendering_quality(&sentence, &h, &(struct token_words){ranges, 3}, &arena, &found, NULL),
+        0);
     double first = 1 / (1 + exp(-(-1.0 + 0.5 * -1.5 - 0.25 * 2 + 2 * -0.75 + 3))),
            second = 1 / (1 + exp(-(-0.25 + 0.5 * -0.25 - 0.25 * 1 + 2 * -0.75 + 3)));
     ck_assert_double_eq_tol((double)found.words[0], first, TOLERANCE);
@@ -232,7 +237,9 @@ START_TEST(of_log_probabilities_alone) {
     ck_assert_double_eq_tol((double)found.words[2], second, TOLERANCE);
     ck_assert_double_eq_tol((double)found.sentence, sqrt(first * second), TOLERANCE);
     h.length = 0;
-    ck_assert_int_eq(rendering_quality(&sentence, &h, ranges, 0, &arena, &found, NULL), 0);
+    ck_assert_int_eq(
+        rendering_quality(&sentence, &h, &(struct token_words){ranges, 0}, &arena, &found, NULL),
+        0);
     ck_assert_float_eq(found.sentence, 0);
 }
 END_TEST

@@ -76,21 +76,21 @@ START_TEST(characters_forwards_and_backwards) {
 END_TEST
 
 static size_t token_count(const char *text, size_t length) {
-    struct token *tokens;
-    size_t count;
+    struct token_list tokens;
     struct arena_mark mark = arena_mark(&arena);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, &err),
-                     0);
+    ck_assert_int_eq(
+        tokenizer_encode(tokenizer, (struct bytes){text, length}, NULL, &arena, &tokens, &err), 0);
     arena_release(&arena, mark);
-    return count;
+    return tokens.count;
 }
 
 static struct span *wrap(const char *text, struct span sentence, size_t max_tokens, size_t *count) {
-    struct span *spans;
+    struct spans spans;
     struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = max_tokens};
-    ck_assert_msg(text_wrap(&reading, text, sentence, &arena, &spans, count, &err) == 0, "%s",
+    ck_assert_msg(text_wrap(&reading, text, sentence, &arena, &spans, &err) == 0, "%s",
                   err.message);
-    return spans;
+    *count = spans.count;
+    return spans.all;
 }
 
 static void check_only_space(const char *text, size_t begin, size_t end) {
@@ -229,20 +229,19 @@ START_TEST(windows_leave_no_trace) {
         held[i] = (struct opaque_run){.begin = i * BYTES + BYTES - 7, .end = i * BYTES + BYTES - 1};
     }
     struct text_reading reading = {tokenizer, {.held = {held, UNITS}}, MOST};
-    struct span *pieces;
-    size_t count;
+    struct spans pieces;
     ck_assert(!text_is_short(text, UNITS * BYTES, &reading.how.held) &&
               text_is_short(text, 3000, &reading.how.held));
     ck_assert_int_eq(
-        text_wrap(&reading, text, (struct span){0, UNITS * BYTES}, &arena, &pieces, &count, &err),
-        0);
-    for (size_t i = 0; i < count; i++) {
-        ck_assert(i == 0 || pieces[i].begin == pieces[i - 1].end + 1);
-        ck_assert_int_eq(text[pieces[i].end - 1] == '}' || text[pieces[i].end - 1] == ',', 1);
+        text_wrap(&reading, text, (struct span){0, UNITS * BYTES}, &arena, &pieces, &err), 0);
+    for (size_t i = 0; i < pieces.count; i++) {
+        ck_assert(i == 0 || pieces.all[i].begin == pieces.all[i - 1].end + 1);
+        ck_assert_int_eq(text[pieces.all[i].end - 1] == '}' || text[pieces.all[i].end - 1] == ',',
+                         1);
     }
-    ck_assert_uint_eq(pieces[count - 1].end, UNITS * BYTES - 1);
+    ck_assert_uint_eq(pieces.all[pieces.count - 1].end, UNITS * BYTES - 1);
     ck_assert_uint_le(
-        count,
+        pieces.count,
         1 + UNITS * 9 /
                 (MOST - 9)); /* of at most 9 tokens a unit: none is cut short by a window's end */
 }
@@ -269,14 +268,13 @@ START_TEST(wrapping_stops_when_the_budget_is_used_up) {
     enum { BYTES = 1 << 20 };
     struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = 10};
     char *text = arena_alloc(&arena, BYTES, 1);
-    struct span *pieces;
-    size_t count;
+    struct spans pieces;
     memset(text, 'x', BYTES);
     struct budget budgets[] = {{.most_bytes = 100000}, {.most_bytes = SIZE_MAX, .go_on = never}};
     for (size_t i = 0; i < 2; i++) {
         arena_limit(&arena, &budgets[i]);
-        ck_assert_int_eq(
-            text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+        ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &err),
+                         -1);
         ck_assert_int_eq(budgets[i].spent, i == 0 ? BUDGET_BYTES : BUDGET_TIME);
         arena_limit(&arena, NULL);
     }
@@ -289,20 +287,17 @@ START_TEST(wrapping_stops_at_the_first_piece_too_many) {
     struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = 10};
     struct budget budget = {.most_bytes = 4 << 20, .sentences = 2, .most_sentences = 102};
     char *text = arena_alloc(&arena, BYTES, 1);
-    struct span *pieces;
-    size_t count;
+    struct spans pieces;
     for (size_t i = 0; i < BYTES; i++)
         text[i] = i % 4 == 3 ? ' ' : 'x';
     arena_limit(&arena, &budget);
-    ck_assert_int_eq(
-        text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &err), -1);
     ck_assert_int_eq(budget.spent, BUDGET_SENTENCES);
     arena_limit(&arena, NULL);
     budget = (struct budget){.most_bytes = 4 << 20, .most_sentences = 1000};
     arena_limit(&arena, &budget);
-    ck_assert_int_eq(
-        text_wrap(&reading, text, (struct span){0, 4096}, &arena, &pieces, &count, &err), 0);
-    ck_assert_uint_le(count, 1000);
+    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, 4096}, &arena, &pieces, &err), 0);
+    ck_assert_uint_le(pieces.count, 1000);
     ck_assert_int_eq(budget.spent, BUDGET_LEFT);
     arena_limit(&arena, NULL);
 }

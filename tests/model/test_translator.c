@@ -30,12 +30,13 @@ static void teardown(void) {
 }
 
 static size_t prepare(const char *text, bool split, struct sentence **sentences) {
-    size_t count;
+    const struct translator_text whole = {.text = text, .length = strlen(text), .split = split};
+    struct sentence_list list;
     struct error err = {0};
-    ck_assert_msg(sentence_prepare(translator, text, strlen(text), split, &greedy, &arena,
-                                   sentences, &count, &err) == 0,
-                  "%s", err.message);
-    return count;
+    ck_assert_msg(model_sentences(translator, whole, &greedy, &arena, &list, &err) == 0, "%s",
+                  err.message);
+    *sentences = list.all;
+    return list.count;
 }
 
 static void end_all(struct sentence *sentences, size_t count) {
@@ -106,10 +107,10 @@ START_TEST(layout_is_not_read) {
     for (int verbatim = 0; verbatim < 2; verbatim++) {
         const struct translator_text whole = {
             .text = text, .length = sizeof text - 1, .split = true, .verbatim = verbatim};
-        struct sentence *list;
-        size_t count;
-        ck_assert_int_eq(
-            sentence_prepare_text(translator, &whole, &greedy, &arena, &list, &count, NULL), 0);
+        struct sentence_list made;
+        ck_assert_int_eq(sentence_prepare(translator, &whole, &greedy, &arena, &made, NULL), 0);
+        struct sentence *list = made.all;
+        size_t count = made.count;
         ck_assert_uint_eq(count, sizeof expected / sizeof *expected);
         ck_assert_uint_eq(list[0].source.begin, verbatim ? 0 : 3);
         for (size_t i = 0; i < count && !verbatim; i++) {
@@ -147,24 +148,20 @@ START_TEST(long_text_is_wrapped_or_refused) {
         at = list[i].source.end;
     }
     end_all(list, count);
+    struct sentence_list made;
     struct error err = {0};
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &greedy, &arena, &list,
-                                      &count, &err),
-                     -1);
+    const struct translator_text whole = {.text = text, .length = strlen(text)};
+    ck_assert_int_eq(model_sentences(translator, whole, &greedy, &arena, &made, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
 }
 END_TEST
 
 START_TEST(min_length_lifts_the_default_limit) {
     struct search_options options = greedy;
-    struct sentence *list;
-    size_t count;
     options.min_length = 100;
-    ck_assert_int_eq(
-        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
-    ck_assert_uint_eq(count, 1);
-    ck_assert_uint_eq(list->options.max_length, 100);
-    end_all(list, count);
+    struct sentence *sentence = model_prepare(translator, "I", &options, &arena);
+    ck_assert_uint_eq(sentence->options.max_length, 100);
+    sentence_done(sentence);
 }
 END_TEST
 
@@ -227,26 +224,56 @@ START_TEST(a_prefix_is_printed_as_given) {
 }
 END_TEST
 
+/* The text ends with what was given, whether or not the vocabulary can write it; a mark that closes
+ * gets no space before it. */
+START_TEST(a_suffix_is_printed_as_given) {
+    static const char *const suffixes[] = {"est l\u00e0.", " est l\u00e0.", ", Tom.",
+                                           "\u212b \u2026"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        struct sentence *list;
+        struct rendering rendering;
+        struct glossary glossary;
+        glossary_init(&glossary, NULL, &arena);
+        ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
+        ck_assert_int_eq(sentence_begin_with(list, "Un", 2, NULL), 0);
+        ck_assert_int_eq(sentence_end_with(list, suffixes[i], strlen(suffixes[i]), NULL), 0);
+        ck_assert_int_eq(glossary_constrain(list, &glossary, NULL), 0);
+        model_decode(translator, &list, 1);
+        ck_assert_int_eq(rendering_make(list, list->hypotheses, &arena, &rendering, NULL), 0);
+        const char *end = suffixes[i] + (*suffixes[i] == ' ');
+        size_t length = strlen(rendering.text), rest = length - strlen(end);
+        ck_assert_uint_gt(length, strlen(end));
+        ck_assert_str_eq(rendering.text + rest, end);
+        ck_assert_int_eq(strncmp(rendering.text, "Un", 2), 0);
+        if (*end == ',')
+            ck_assert_int_ne(rendering.text[rest - 1], ' ');
+        sentence_done(list);
+    }
+    struct sentence *list;
+    struct error err = {0};
+    ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
+    ck_assert_int_eq(sentence_end_with(list, " \n", 2, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    sentence_done(list);
+}
+END_TEST
+
 START_TEST(a_prefix_needs_room) {
     struct search_options options = greedy;
-    struct sentence *list;
-    size_t count;
     struct error err = {0};
     char text[4000] = "";
     for (int i = 0; i < 60; i++)
         strcat(text, "Tom ");
-    ck_assert_int_eq(
-        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
-    ck_assert_int_eq(sentence_begin_with(list, text, strlen(text), NULL), 0);
-    ck_assert_uint_eq(list->options.max_length, list->options.prefix_length + 1);
-    end_all(list, count);
+    struct sentence *sentence = model_prepare(translator, "I", &options, &arena);
+    ck_assert_int_eq(sentence_begin_with(sentence, text, strlen(text), NULL), 0);
+    ck_assert_uint_eq(sentence->options.max_length, sentence->options.prefix_length + 1);
+    sentence_done(sentence);
     options.max_length = 3;
-    ck_assert_int_eq(
-        sentence_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
-    ck_assert_int_eq(sentence_begin_with(list, text, strlen(text), &err), -1);
+    sentence = model_prepare(translator, "I", &options, &arena);
+    ck_assert_int_eq(sentence_begin_with(sentence, text, strlen(text), &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "max_length is 3"));
-    end_all(list, count);
+    sentence_done(sentence);
 }
 END_TEST
 
@@ -265,7 +292,7 @@ END_TEST
 START_TEST(a_missing_shortlist_is_named) {
     struct error err = {0};
     ck_assert_ptr_null(
-        translator_open(MODEL, &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
+        translator_open(MODEL, &(struct translator_options){.shortlist = SWITCH_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
                                   "/shortlist.safetensors: No such file or directory; "
@@ -275,8 +302,8 @@ END_TEST
 
 START_TEST(copying_takes_no_shortlist) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open(
-        "tests/golden/copy", &(struct translator_options){.shortlist = SHORTLIST_ON}, &err));
+    ck_assert_ptr_null(translator_open("tests/golden/copy",
+                                       &(struct translator_options){.shortlist = SWITCH_ON}, &err));
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, "shortlist: not supported by a model that copies");
 }
@@ -406,12 +433,12 @@ END_TEST
 START_TEST(the_model_says_whether_it_uses_its_shortlist) {
     static const struct {
         const char *defaults;
-        enum translator_shortlist asked;
+        enum translator_switch asked;
         bool used;
-    } rows[] = {{"{}", SHORTLIST_OF_MODEL, false},
-                {"{\"shortlist\": true}", SHORTLIST_OF_MODEL, true},
-                {"{\"shortlist\": true}", SHORTLIST_OFF, false},
-                {"{\"shortlist\": false}", SHORTLIST_ON, true}};
+    } rows[] = {{"{}", SWITCH_OF_MODEL, false},
+                {"{\"shortlist\": true}", SWITCH_OF_MODEL, true},
+                {"{\"shortlist\": true}", SWITCH_OFF, false},
+                {"{\"shortlist\": false}", SWITCH_ON, true}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct translator *found =
             open_with_defaults("weights/en-fr", rows[i].defaults,
@@ -560,6 +587,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
     tcase_add_test(tests, a_prefix_is_printed_as_given);
+    tcase_add_test(tests, a_suffix_is_printed_as_given);
     tcase_add_test(tests, a_prefix_needs_room);
     tcase_add_test(tests, forced_attention_has_a_weight_for_each_token);
     tcase_add_test(tests, a_missing_shortlist_is_named);

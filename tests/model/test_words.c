@@ -19,12 +19,13 @@ static void teardown(void) {
 }
 
 static struct span *cut(enum word_kind kind, const char *text, size_t *count) {
-    struct span *words;
+    struct spans words;
     struct error err = {0};
-    ck_assert_msg(
-        rendering_words(translator, kind, text, strlen(text), &arena, &words, count, &err) == 0,
-        "%s", err.message);
-    return words;
+    ck_assert_msg(rendering_words(translator, kind, (struct bytes){text, strlen(text)}, &arena,
+                                  &words, &err) == 0,
+                  "%s", err.message);
+    *count = words.count;
+    return words.all;
 }
 
 /* The words with a bar between them. */
@@ -119,16 +120,13 @@ START_TEST(real_tokens_cover_all_words) {
     static const char text[] = "  Tom's qu'il \u4f60\u597d  here\u2026 Yes.";
     translator_free(translator);
     translator = model_open(models[_i]);
-    struct sentence *sentence;
-    size_t count, words, after = 0;
+    size_t words, after = 0;
     struct word_range ranges[64];
     struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &options, &arena,
-                                      &sentence, &count, NULL),
-                     0);
+    struct sentence *sentence = model_prepare(translator, text, &options, &arena);
     const char *own = text + sentence->source.begin;
     struct span *spans = cut(WORDS_UNICODE, own, &words);
-    ck_assert(count == 1 && sentence->length <= 64);
+    ck_assert_uint_le(sentence->length, 64);
     rendering_words_of_tokens(own, sentence->tokens, sentence->length, spans, words, ranges);
     for (size_t i = 0; i < sentence->length; i++) {
         bool end = sentence->tokens[i].begin == strlen(own);

@@ -1,4 +1,5 @@
-/* Debian's chromium in front of a daemon, for the tests and the screenshots of the page. */
+/* Debian's chromium in front of a daemon, for the tests and the screenshots of the page: its headless shell, for
+ * which a test costs half of what it costs the whole browser. CHROMIUM=FILE: another one. */
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,10 +15,11 @@ export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
 /* A host name that resolves to this machine but is not its own. */
 export const STRANGE = "strange.example";
-export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "why", "links", "corpus", "export"];
+export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "step", "why", "links", "corpus",
+  "export"];
 
-/* SLOW=N: slow pages down N times, and delay each reply by up to LATE_MS. This finds places where the page or a test
- * relies on timing. */
+/* SLOW=N: slow pages down N times, and delay each reply, a script that a view brings along, too, by up to LATE_MS. This
+ * finds places where the page or a test relies on timing. */
 const SLOW = Number(process.env.SLOW ?? 0), LATE_MS = 800;
 /* Allows for a busy machine: a bound, not a measurement. */
 export const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? (SLOW ? 240000 : 60000));
@@ -28,7 +30,7 @@ let browser, own, begun;
 export const begin = () => (begun ??= start());
 async function start() {
   own = await startDaemon(program, shipped);
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
     args: [`--host-resolver-rules=MAP ${STRANGE} 127.0.0.1`, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
 }
 
@@ -70,7 +72,7 @@ const fromFiles = (context) => context.route((url) => /^\/(page\/[\w.-]+|embed\.
 
 async function slowDown(context, page) {
   await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
-  await context.route((url) => !/^\/(page\/|embed\.js|$)/.test(url.pathname), async (route) => {
+  await context.route(() => true, async (route) => {
     await new Promise((later) => setTimeout(later, LATE_MS * Math.random()));
     await route.fallback().catch(() => {}); /* the page is closed */
   });
@@ -132,7 +134,16 @@ export async function set(page, name, value) {
   await how(page);
   await page.locator(`#${name}`).selectOption(value);
 }
-export const translated = (page) => page.locator(".target .unit").first().waitFor();
+/* Until the view's module is there: views are loaded when they are first opened. */
+export const opened = (page) => page.locator("#panel > .wait").waitFor({ state: "detached" });
+export async function translated(page) {
+  await page.locator(".target .unit").first().waitFor();
+  await opened(page);
+}
+export async function openTab(page, name) {
+  await page.locator(`#tab-${name}`).click();
+  await opened(page);
+}
 export const text = (locator) => locator.evaluate((node) => node.textContent);
 export const target = (page, word) => page.locator(".target .unit", { hasText: new RegExp(`^${word}$`) }).first();
 /* Words only, without </s>. */

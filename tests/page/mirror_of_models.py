@@ -24,6 +24,7 @@ def main() -> None:
         save_bin(path, with_multipliers(of_size(STUDENT, size)), STUDENT, True)
         paths = made.add_pair("en", "fr", {"model": path.read_bytes(), "vocab": spm(),
                                            "lex": shortlist([min(i, 3) for i in range(size + 1)], [4, 5, 6], 50)})
+        made.add_pair("fi", "en", {"model": b"m", "vocab": b"v", "lex": b"l"})
         made.acts[paths["model"]] = [m.held(gate), None]
         print(made.url, flush=True)
         sys.stdin.readline()

@@ -1,7 +1,7 @@
 /* Corpus view: the texts of a file are scored, sorted and opened. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, hashOf, holds, link, saved, text, translated, violations, visit } from "./browser.mjs";
+import { ask, hashOf, holds, link, openTab, saved, text, translated, violations, visit } from "./browser.mjs";
 
 const PAIRS = [["She gave him the book.", "Elle lui donna le livre."], ["Where is the train station?",
   "Où est le chien ?"], ["A boy plays in the snow.", "Un garçon joue."], ["Who wrote this letter?", ""]];
@@ -39,8 +39,8 @@ test("corpus: pairs and texts alone, as the server scores them; a line that it r
   assert.match(rows[4][2], /more than 128 tokens/);
   assert.equal(rows[4][3], "");
   assert.equal(parseInt(rows[2][5], 10) < parseInt(rows[0][5], 10), true, "less of the boy in the snow is covered");
-  await page.locator("#tab-map").click(); /* the table survives switching views */
-  await page.locator("#tab-corpus").click();
+  await openTab(page, "map"); /* the table survives switching views */
+  await openTab(page, "corpus");
   assert.deepEqual(await table(page), rows);
 }, REFUSED));
 
@@ -142,3 +142,19 @@ test("corpus: no violations that axe finds, at 390 px, with a line opened",
   assert.deepEqual(await violations(page), []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 }, { width: 390, bypassCSP: true, ...REFUSED }));
+
+/* "book" is "livre" in two lines and "bouquin" in none; each line of the word is shown, and opens. */
+test("corpus: a word of a line shows its concordance: every line that has it, by what it is aligned with", () =>
+  visit(link({ v: "corpus" }), async (page) => {
+  await page.locator("#corpus-file").waitFor({ state: "attached" });
+  await give(page, "She gave him the book.\tElle lui donna le livre.\nThe book is here.\tLe livre est ici.\n"
+    + "He reads.\tIl lit.\n");
+  await whole(page);
+  await page.locator("#row-1").click();
+  await page.locator(".chosen .source .unit", { hasText: /^book$/ }).first().click();
+  await page.locator(".concordance details").first().waitFor();
+  assert.match(await text(page.locator(".concordance summary").first()), /^livre 2$/);
+  assert.equal(await page.locator(".concordance li").count(), 2);
+  await page.locator(".concordance li button", { hasText: "The book is here." }).click();
+  await page.locator("#pair", { hasText: "Line 2" }).waitFor();
+}));

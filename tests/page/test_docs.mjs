@@ -5,13 +5,13 @@ import { text, violations, visit } from "./browser.mjs";
 
 test("docs: one operation at a time, found by its name; its request is sent and answered; low, and axe finds nothing",
   () => visit("docs", async (page) => {
-  await page.locator("section.shown#translate form").waitFor();
+  await page.locator("section:visible#translate form").waitFor();
   assert.equal(await page.locator("section:visible").count(), 1);
   await page.locator("#translate").getByRole("button", { name: "Send" }).click();
   await page.locator("#translate .reply", { hasText: /^200 [^]*"translations"/ }).waitFor();
   await page.locator("#filter").fill("/languages");
   await page.locator("nav a:visible", { hasText: "get /languages" }).first().click();
-  await page.locator("section.shown#languages").waitFor();
+  await page.locator("section:visible#languages").waitFor();
   await page.locator("#languages").getByRole("button", { name: "Send" }).click();
   await page.locator("#languages .reply", { hasText: /^200 [^]*"code": "en"/ }).waitFor();
   /* Hidden sections leave gaps in the order of headings. */
@@ -25,15 +25,42 @@ test("docs: one operation at a time, found by its name; its request is sent and 
   }
 }, { bypassCSP: true, expected: /404/ })); /* the browser requests an icon */
 
+/* What moves after it was drawn, as a browser adds it up: a phone shows the text before the script has run. */
+const shifts = () => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
+    .observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => setTimeout(() => done(sum)));
+});
+test("docs: nothing moves while it loads, on phones either; operations are in groups; examples name this server",
+  async () => {
+  for (const width of [390, 1366])
+    for (const hash of ["docs", "docs#v2_glossaries"]) {
+      await visit(hash, async (page) => {
+        await page.locator("section:visible form").waitFor();
+        const moved = await page.evaluate(shifts);
+        assert.ok(moved < 0.01, `${width} ${hash}: ${moved}`);
+        assert.equal(await page.locator("section:visible").count(), 1);
+        assert.deepEqual(await page.locator("nav h2").allTextContents(), ["Translation", "Models", "Server", "DeepL",
+          "DeepLX", "Google", "LibreTranslate", "Lingva", "Microsoft", "MTranServer", "NLLB", "Browser extensions",
+          "Objects"]);
+        assert.match(await page.locator("#translate pre").first().textContent(),
+          new RegExp(`^curl ${page.url().replace(/docs.*/, "")}translate `));
+        await page.locator("#filter").fill("/glossaries");
+        assert.deepEqual(await page.locator("nav h2:visible").allTextContents(), ["DeepL"]);
+      }, { width });
+    }
+});
+
 /* Examples that change the server, or need what this one lacks, get an API error. */
 test("docs: every example in JSON is answered by 200, or by an error that names what is missing",
   () => visit("docs", async (page) => {
-  await page.locator("section.shown#translate form").waitFor();
+  await page.locator("section:visible#translate form").waitFor();
   const found = await page.evaluate(async () => {
     const replies = [];
     for (const section of document.querySelectorAll("section[data-method=post]")) {
       for (const pre of section.querySelectorAll("pre:not(.reply)")) {
-        const [, address, body] = /^curl '?localhost:8080(\S+?)'? -d '([^]*)'$/.exec(pre.textContent) ?? [];
+        const [, address, body] = /^curl '?https?:\/\/[^/]+(\S+?)'? -d '([^]*)'$/.exec(pre.textContent) ?? [];
         if (body === undefined) continue;
         const reply = await fetch(address,
           { method: "POST", body: body.replaceAll("'\\''", "'"), headers: { "Content-Type": "application/json" } });
@@ -51,14 +78,14 @@ test("docs: every example in JSON is answered by 200, or by an error that names 
 /* Send each operation's form as it is prefilled: with the example or the required fields, and a file where one is asked
  * for. */
 test("docs: a form sends each request", () => visit("docs", async (page) => {
-  await page.locator("section.shown#translate form").waitFor();
+  await page.locator("section:visible#translate form").waitFor();
   const sections = await page.locator("section[data-method]")
     .evaluateAll((list) => list.map(({ id, dataset }) => ({ id, ...dataset }))), wrong = [];
   assert.ok(sections.length > 40, `${sections.length}`);
   for (const { id, method, path } of sections) {
     if (path === "/models/reload") continue; /* the other tests share this server */
     await page.evaluate((one) => { location.hash = one; }, `#${id}`);
-    const form = page.locator(`section.shown[id="${id}"] form`), file = form.locator("input[type=file]");
+    const form = page.locator(`section:visible[id="${id}"] form`), file = form.locator("input[type=file]");
     await form.waitFor();
     if (await file.count())
       await file.setInputFiles({ name: "a.txt", mimeType: "text/plain",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { hashOf, link, program, text, translated, violations, visit } from "./browser.mjs";
+import { hashOf, link, openTab, program, text, translated, violations, visit } from "./browser.mjs";
 import { measureHeads } from "./measure.mjs";
 
 /* Three layers of four heads; the third head of the first layer is shown as attention. */
@@ -119,9 +119,9 @@ test("heads: a model without any says so, and has no tab for them", async () => 
   await visit(link({}), async (page) => {
     await translated(page);
     assert.equal(await page.locator("#tab-heads").isVisible(), false);
-    await page.locator("#tab-diagnostics").click();
+    await openTab(page, "diagnostics");
     await page.locator("#tab-diagnostics").press("ArrowRight");
-    assert.equal(await page.evaluate(() => window.deepFocus().id), "tab-why");
+    assert.equal(await page.evaluate(() => window.deepFocus().id), "tab-step");
   });
   await visit(link({ v: "heads" }), async (page) => {
     await translated(page);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
-import { holds, program, text, violations, visit } from "./browser.mjs";
+import { ask, becomes, holds, link, program, text, violations, visit } from "./browser.mjs";
 
 const PAGE = "page/models.html", work = mkdtempSync(join(tmpdir(), "alignd-models-")), keys = {};
 let mirror, daemon, offline;
@@ -49,33 +49,50 @@ test(
   () => visit(PAGE, async (page) => {
   await card(page, "fr-en").waitFor();
   assert.equal(await cards(page).count(), 1);
-  assert.match(await text(card(page, "fr-en")), /French → English.*ready · \d+\.\d MB/);
+  assert.match(await text(card(page, "fr-en")), /French → English.*loaded · \d+\.\d MB/);
 
-  /* without a key, with a wrong one, with a user's, with an administrator's */
-  await page.getByLabel("Languages").fill("en-fr");
-  await page.keyboard.press("Enter");
-  await page.locator("#error", { hasText: "an API key is required" }).waitFor();
-  await give(page, "wrong");
-  await page.locator("#error", { hasText: "Invalid API key" }).waitFor();
-  await give(page, keys.user);
-  await page.locator("#error", { hasText: "this requires an admin API key" }).waitFor();
+  /* without a key there is one sentence and no button; with a wrong one, with a user's, with an administrator's */
+  await page.locator("#may-not", { hasText: "alignd get" }).waitFor();
+  assert.equal(await page.getByRole("button").count(), 0);
+  await page.locator("#listed", { hasText: "alignd get --list en-" }).waitFor(); /* nobody may have read the list */
+  await page.locator("#who summary").click();
+  for (const key of ["wrong", keys.user]) {
+    await give(page, key);
+    await page.locator("#error", { hasText: "This key is not an administrator's." }).waitFor();
+    await page.locator("#error").evaluate((node) => { node.textContent = ""; });
+  }
   assert.deepEqual(await violations(page), []);
   await give(page, keys.admin);
 
+  /* what can be had, by Mozilla's list */
+  await page.locator("#listed", { hasText: "2 pairs of languages in Mozilla's list." }).waitFor();
+  assert.match(await text(card(page, "French")),
+    /alignd get en-fr.*English → French · \d\.\d MB · mozilla · 3\.0 · MPL-2\.0/);
+  await page.locator("#seek").fill("finn");
+  assert.deepEqual(await page.locator("#more .card:visible h3").allTextContents(), ["Finnish"]);
+  await page.locator("#seek").fill("");
+  await page.getByLabel("Languages").fill("en-fr");
+  await page.keyboard.press("Enter");
+
   /* half of the model has been downloaded; the mirror holds back the rest */
   await holds(page, () => document.querySelector("progress")?.value > 0);
-  assert.ok(await page.locator("progress").evaluate((node) => node.value < 1));
+  assert.ok(await page.locator("#models progress").evaluate((node) => node.value < 1));
+  assert.equal(await page.locator("#more progress").count(), 1); /* and where it can be ordered */
   assert.match(await text(card(page, "mozilla:en-fr").or(card(page, "en-fr"))), /fetching · .* \d+%$/);
   assert.equal(await page.locator("#error").isVisible() || await page.locator("#who").isVisible(), false);
   assert.equal(await page.getByRole("button", { name: /^Remove: .*en-fr/ }).count(), 0);
   assert.deepEqual(await violations(page), []);
   mirror.stdin.write("\n");
-  await page.locator("progress").waitFor({ state: "detached" });
+  await holds(page, () => !document.querySelector("progress"));
   await card(page, "en-fr").waitFor();
   assert.match(await text(card(page, "en-fr")), /English → French.*mozilla · 3\.0 · MPL-2\.0/);
 
-  /* a pair that is not available */
+  /* a pair that the list does not have, and one that another source does not have */
   await page.getByLabel("Languages").fill("xx-yy");
+  await page.keyboard.press("Enter");
+  await page.locator("#error", { hasText: 'Mozilla\'s list has no model "xx-yy"' }).waitFor();
+  await page.locator("#from").selectOption("opus");
+  await page.getByLabel("Languages").focus();
   await page.keyboard.press("Enter");
   await cards(page).filter({ hasText: "xx-yy" }).filter({ hasText: /failed · ./ }).waitFor();
 
@@ -94,27 +111,66 @@ test(
     await page.setViewportSize({ width, height: 900 });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
   }
-}, { daemon, bypassCSP: true, expected: /40[13]/ }));
+}, { daemon, bypassCSP: true, expected: /40[013]/ }));
 
-test("models: from the page's help; a server without API keys says so; German, dark, and axe finds nothing",
+test("models: from the page's head; a server without API keys says so; German, dark, and axe finds nothing",
   () => visit("", async (page) => {
-  await page.locator("#show-help").click();
-  await page.locator("#help").getByRole("link", { name: "Modelle dieses Servers" }).click();
+  await page.locator(".top").getByRole("link", { name: "Modelle" }).click();
   await card(page, "en-fr").waitFor();
-  await page.getByLabel("Sprachen").fill("en-de");
-  await page.getByRole("button", { name: "Herunterladen" }).click();
-  await page.locator("#error", { hasText: "the server was started without --api-keys" }).waitFor();
-  assert.equal(await page.locator("#who").isVisible(), false);
-  page.once("dialog", (dialog) => dialog.accept());
-  await page.getByRole("button", { name: "Entfernen: en-fr" }).click();
-  await page.locator("#error", { hasText: "the server was started without --api-keys" }).waitFor();
-  assert.equal(await card(page, "en-fr").count(), 1);
+  await page.locator("#may-not", { hasText: "alignd get" }).waitFor(); /* the way that there is, and no buttons */
+  assert.equal(await page.getByRole("button").count(), 0);
   assert.deepEqual(await violations(page), []);
-}, { theme: "dark", locale: "de-DE", bypassCSP: true, expected: /403/ }));
+}, { theme: "dark", locale: "de-DE", bypassCSP: true }));
 
 test("models: a server that downloads nothing says so", () => visit(PAGE, async (page) => {
+  await page.locator("#listed", { hasText: "This server downloads nothing (--offline)." }).waitFor();
+  await page.locator("#who summary").click();
+  await give(page, keys.admin);
   await page.getByLabel("Languages").fill("en-de");
   await page.keyboard.press("Enter");
-  await give(page, keys.admin);
   await page.locator("#error", { hasText: "this server downloads no models (--offline)" }).waitFor();
 }, { daemon: offline, expected: /40[19]/ }));
+
+test("models: a model that has translated says when", () => visit(PAGE, async (page) => {
+  await card(page, "geoquery").waitFor();
+  await ask("/translate", { text: "Where is the train station?", model: "en-fr" });
+  await page.reload();
+  assert.match(await text(card(page, "en-fr")), /loaded · (in use|used this minute|used 1 minute ago) · /);
+}));
+
+test("models: the translator offers what the list has, and names each download that a pair needs",
+  () => visit(link({ m: "fr-en", t: "Bonjour." }), async (page) => {
+  const missing = page.locator("#missing pre"), options = (id) => page.locator(`#${id} optgroup option`)
+    .evaluateAll((list) => list.map((one) => one.value).sort());
+  await page.locator("#text").waitFor();
+  await becomes(async () => assert.deepEqual(await options("to"), ["es", "fi", "ja"]));
+  assert.deepEqual(await options("from"), ["es", "fi", "ja"]);
+  for (const [from, to, says] of [["fr", "fi", "en-fi"], ["fr", "ja", "opus:en-ja"], ["ja", "fi", "ja-en en-fi"],
+    ["es", "en", "opus:es-en"], ["en", "fi", "en-fi"], ["es", "fi", "es-fi"]]) {
+    await page.locator("#from").selectOption(from);
+    await page.locator("#to").selectOption(to);
+    await holds(page, (command) => document.querySelector("#missing pre")?.textContent === command,
+      `alignd get ${says}`);
+  }
+  assert.equal(await missing.count(), 1);
+}, { before: (page) => page.route("**/models/available", (route) => route.fulfill({ json: { state: "ready",
+  models: [["en", "fi"], ["ja", "en"], ["es", "fi"]].map(([source, target]) => ({ source, target, from: "mozilla",
+    version: "3.0", architecture: "tiny", licence: "MPL-2.0", bytes: 17e6 })) } })) }));
+
+test("models: a language is found by its name", () => visit("page/models.html", async (page) => {
+  await page.locator(".card", { hasText: "en-fr" }).first().waitFor();
+  await page.locator("#seek").fill("logic");
+  await page.locator(".card[aria-label=en-fr]").waitFor({ state: "hidden" });
+  assert.deepEqual(await page.locator(".card:visible h3").allTextContents(), ["geoquery"]);
+  /* one that is not here, with the command that gets it */
+  await page.locator("#seek").fill("finn");
+  await page.locator(".card[aria-label=geoquery]").waitFor({ state: "hidden" });
+  assert.deepEqual(await page.locator(".card:visible .note").allTextContents(), ["alignd get en-fi fi-en"]);
+}));
+
+test("models: for a pair that one download would join, the translator names that download",
+  () => visit(link({ m: "fr-en", t: "Bonjour." }), async (page) => {
+  await page.locator("#to").selectOption("ja");
+  await page.locator("#missing pre", { hasText: /^alignd get en-ja$/ }).waitFor();
+  assert.match(await text(page.locator("#missing")), /By way of English: French → English → Japanese/);
+}));

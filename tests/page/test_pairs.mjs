@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { after, before, test } from "node:test";
 import { startDaemon } from "../clients/daemon.mjs";
 import { renamedFolder } from "./folders.mjs";
-import { holds, program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { holds, openTab, program, set, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
 
 const PAIR = "de \u2192 fr", TEXT = "Un garçon joue dans la neige.";
 let folder, daemon;
@@ -32,9 +32,10 @@ test("pairs: in the list of models; translated with the attention of both, and t
   assert.deepEqual(await served(page), ["en-fr", "de-en", PAIR]);
   await page.locator("#text").fill(TEXT);
   await set(page, "model", PAIR);
-  await target(page, "neige").waitFor();
   const reply = await ask(), { text: made, pivot_text: between, sentences: [s] } = reply.translations[0];
   assert.deepEqual(reply.pivot, ["de-en", "en-fr"]);
+  await page.locator("#through", { hasText: between }).waitFor(); /* before, that of the former model may stand */
+  await page.locator(".line.target", { hasText: made }).waitFor();
   assert.equal(await text(page.locator(".line.target")), made);
   assert.equal(await text(page.locator("#through")), `By way of English: ${between}`);
   assert.deepEqual(await sourceWords(page).allTextContents(), s.words.source);
@@ -56,7 +57,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
   await sourceWords(page).first().click();
   assert.equal(await page.getByRole("button", { name: "Force by dragging" }).count(), 0);
   for (const view of views) {
-    await page.locator(`#tab-${view}`).click();
+    await openTab(page, view);
     await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > :not(.wait)").first()
       .waitFor();
     assert.equal(await page.locator("#panel .error:visible").count(), 0, view);

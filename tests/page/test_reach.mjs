@@ -1,11 +1,11 @@
 /* Accessibility: keyboard only, touch, and every width. The checks of axe are in test_axe.mjs. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holds, link, sentence, target, text, translated, views, visit } from "./browser.mjs";
+import { holds, link, opened, sentence, target, text, translated, views, visit } from "./browser.mjs";
 
 /* What each view shows once its answers have arrived. */
 const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map",
-  diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
+  diagnostics: ".cover", step: "select", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 /* ---- the keyboard ---- */
@@ -30,6 +30,7 @@ async function openView(page, name) {
   for (let presses = 0; presses < views.length && (await focused(page)) !== `#tab-${name}`; presses++)
     await page.keyboard.press("ArrowRight");
   assert.equal(await focused(page), `#tab-${name}`);
+  await opened(page);
 }
 
 test("9: Tab, and arrows within lines of words, reach every control of each view, with a focus that is seen",

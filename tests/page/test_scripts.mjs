@@ -4,7 +4,8 @@ import { after, before, test } from "node:test";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
-import { link, point, program, saved, sourceWords, target, text, translated, views, visit } from "./browser.mjs";
+import { link, openTab, point, program, saved, sourceWords, target, text, translated, views,
+  visit } from "./browser.mjs";
 import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
 
 let folders, daemon;
@@ -30,15 +31,17 @@ async function chineseWords(text) {
 }
 const there = (hash, body, options) => visit(hash, body, { daemon, ...options });
 
-/* Left edges of elements, in document order. */
-const lefts = (locator) => locator.evaluateAll((list) => list.map((node) => node.getBoundingClientRect().left));
+/* Bounding boxes of elements, in document order, once there is one. */
+async function boxes(locator) {
+  await locator.first().waitFor();
+  return locator.evaluateAll((list) => list.map((node) => {
+    const { left, right, top } = node.getBoundingClientRect();
+    return { left, right, top };
+  }));
+}
+const lefts = async (locator) => (await boxes(locator)).map((box) => box.left);
 const falls = (list) => list.length > 1 && list.every((x, k) => !k || x < list[k - 1]);
 const rises = (list) => list.length > 1 && list.every((x, k) => !k || x > list[k - 1]);
-/* Bounding boxes of labels in SVG. */
-const boxes = (locator) => locator.evaluateAll((list) => list.map((node) => {
-  const { left, right, top } = node.getBoundingClientRect();
-  return { left, right, top };
-}));
 const words = (line) => line.match(/[\p{L}\p{N}]+|\p{P}/gu);
 
 test("9: right to left: words, offsets and threads run from the right", () => there(he({}), async (page) => {
@@ -102,13 +105,14 @@ test("9: right to left: lines, table, confidence, tree, picture", async () => {
       && (k < count) === (box.left < map.x + map.width / 2), `label ${k}`);
     await page.getByRole("button", { name: "Table" }).click();
     assert.ok(falls(await lefts(page.locator("#panel thead th"))));
-    await page.locator("#tab-confidence").click();
+    await openTab(page, "confidence");
     const steps = await boxes(page.locator(".step")), top = steps[0].top;
     assert.ok(falls(steps.filter((box) => box.top === top).map((box) => box.left)));
     await page.locator(".step").first().click();
+    await page.locator("#popover li").nth(4).waitFor();
     assert.equal(await page.locator("#popover li").count(), 5);
     await page.keyboard.press("Escape");
-    await page.locator("#tab-beam").click();
+    await openTab(page, "beam");
     await page.locator(".tree").waitFor();
     assert.ok(await page.locator(".tree").evaluate((tree) => [...tree.querySelectorAll("text[direction=rtl]")]
       .every((node) => node.getBBox().x > Number(node.previousElementSibling.getAttribute("cx")))));
@@ -168,7 +172,7 @@ test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async 
   assert.deepEqual(await page.locator("#panel .tops text:not([data-end])").allTextContents(),
     await chineseWords(CHINESE));
   assert.ok(rises(await lefts(page.locator("#panel .tops text:not([data-end])"))));
-  await page.locator("#tab-ask").click();
+  await openTab(page, "ask");
   await page.locator("#reference").fill(JAPANESE);
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .sides text").first().waitFor();
@@ -181,7 +185,7 @@ test("9: a model without attention: every view opens",
   assert.match(await text(page.locator("#hint")), /no attention/);
   for (const line of [".source", ".target"]) await point(page.locator(`${line} .unit`).first());
   for (const view of views) {
-    await page.locator(`#tab-${view}`).click();
+    await openTab(page, view);
     await page.locator("#panel > *").first().waitFor();
     assert.equal(await page.locator("#panel .error:visible").count(), 0, view);
   }
@@ -198,7 +202,7 @@ test("7: a model that parses: its words, what it copies",
   assert.match(await text(page.locator("#panel .card").nth(0)), /Nothing is repeated/);
   assert.doesNotMatch(await text(page.locator("main")), /translat|left out\?|repeated\?/i);
   for (const view of ["map", "ask", "export"]) {
-    await page.locator(`#tab-${view}`).click();
+    await openTab(page, view);
     assert.doesNotMatch(await text(page.locator("main")), /translat/i, view);
   }
   await page.getByRole("button", { name: "Which rivers run through Texas?" }).click();

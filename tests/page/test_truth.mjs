@@ -57,6 +57,7 @@ async function gather() {
     }
   }
   await press("Lines");
+  while (!all(".lines path").length) await next(); /* its script is loaded when it is wanted */
   for (const path of all(".lines path")) {
     const [i, j] = path.dataset.cell.split(" ");
     lines[i][j] = (Number(path.getAttribute("stroke-width")) - 1) / 5;

@@ -1,7 +1,7 @@
 /* Why a word was written: source words left out, another word in its place, source against previous words. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, hashOf, link, sentence, target, text, translated, violations, visit } from "./browser.mjs";
+import { ask, hashOf, link, openTab, sentence, target, text, translated, violations, visit } from "./browser.mjs";
 
 const percent = (logProb) => {
   const p = Math.exp(Math.min(0, logProb));
@@ -54,7 +54,7 @@ test("why: 80 words are asked about in a few requests, which can be stopped; mor
     const bodies = await watch(page);
     let held = null;
     await page.route("**/attention", (route) => { held = route; });
-    await page.locator("#tab-why").click();
+    await openTab(page, "why");
     await page.locator("#cancel").waitFor();
     assert.equal(await page.locator("#panel progress").getAttribute("aria-label"), "Asked");
     await page.locator("#cancel").click();
@@ -82,9 +82,9 @@ test("why: what leaves the view ends what it asks", () => visit(link({}), async 
     if (request.url().endsWith("/attention")) resolve(request.failure().errorText);
   }));
   await page.route("**/attention", () => {}); /* never answered */
-  await page.locator("#tab-why").click();
+  await openTab(page, "why");
   await page.locator("#cancel").waitFor();
-  await page.locator("#tab-map").click();
+  await openTab(page, "map");
   assert.match(await ended, /ABORTED/);
   await page.locator("#panel .map").waitFor();
 }));

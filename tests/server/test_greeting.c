@@ -42,7 +42,7 @@ static const struct {
 };
 
 START_TEST(lines) {
-    char *text = shipped_greeting(&rows[_i].greeting), *rest = text;
+    char *text = greeting_write(&rows[_i].greeting), *rest = text;
     for (size_t i = 0; i < 5 && rows[_i].lines[i]; i++)
         ck_assert_str_eq(strsep(&rest, "\n"), rows[_i].lines[i]);
     ck_assert_ptr_null(rest);

@@ -1,7 +1,7 @@
-/* The word aligner, weights/gibbs/. */
+/* The word aligner, model/gibbs/. */
+#include "model/gibbs/aligner.h"
+#include "model/gibbs/symmetrise.h"
 #include "tests/suites.h"
-#include "weights/gibbs/aligner.h"
-#include "weights/gibbs/symmetrise.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,6 +285,22 @@ START_TEST(crossed_twofold_and_unlinked_words_are_found_in_both_directions) {
 }
 END_TEST
 
+/* AddressSanitizer sees whether the empty word, which every sentence has, is counted. */
+START_TEST(pairs_without_words_have_no_links) {
+    const struct aligner_options options = {.samplers = 2, .sweeps = 2, .seed = 1};
+    struct corpus corpus;
+    uint8_t *links[2];
+    ck_assert_int_eq(read_text("1\t\n\t2\n", &corpus, NULL), 0);
+    corpus.sides[0].vocabulary = corpus.sides[1].vocabulary = 0;
+    ck_assert_int_eq(aligner_run(&corpus, &options, links, NULL), 0);
+    for (int s = 0; s < 2; s++) {
+        ck_assert_uint_eq(corpus.sides[s].starts[corpus.pairs], 0);
+        free(links[s]);
+    }
+    corpus_done(&corpus);
+}
+END_TEST
+
 Suite *gibbs_suite(void) {
     Suite *suite = suite_create("gibbs");
     TCase *tests = tcase_create("gibbs");
@@ -298,6 +314,7 @@ Suite *gibbs_suite(void) {
     tcase_add_test(tests, counts_stay_those_of_the_links);
     tcase_add_test(tests, what_is_observed_of_a_target_word_sums_to_the_number_of_sweeps);
     tcase_add_test(tests, crossed_twofold_and_unlinked_words_are_found_in_both_directions);
+    tcase_add_test(tests, pairs_without_words_have_no_links);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -26,6 +26,7 @@ import numpy
 import torch
 from numpy import ndarray
 
+from ..command import CommandError, run_command
 from ..corpora import data
 from ..evaluation import compute, scores
 from ..model import folder, manifest, search
@@ -73,7 +74,10 @@ def places(words: list[str], text: str) -> list[Span]:
 
 def read_gold(path: Path, flip: bool = False) -> list[Gold]:
     gold = []
-    for line in data.read_lines(path) if path.suffix == ".gz" else path.read_text(encoding="utf-8").splitlines():
+    lines = data.read_lines(path) if path.suffix == ".gz" else path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        if len(line.split("\t")) < 3:
+            raise CommandError(f"{path}:{number}: source TAB target TAB links is expected")
         source, target, links, *texts = line.split("\t")
         words, texts = [source.split(), target.split()], texts or [source, target]
         order = (1, 0) if flip else (0, 1)
@@ -406,4 +410,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from ..model import folder, manifest, safetensors, search, storage
 from ..training import mixture
@@ -316,16 +317,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    try:
-        model, sides = with_head(arguments.model, arguments.size)
-        how = arguments.flip, arguments.symmetry
-        if arguments.corpora:
-            pairs = read_sources(arguments.corpora, (model.config["source"], model.config["target"]), arguments.pairs,
-                                 arguments.seed, *how)
-        else:
-            pairs = read_links(arguments.data, arguments.links, *how)
-    except (aligner.AlignerError, configuration.ConfigError, OSError) as error:
-        sys.exit(f"align_head: {error}")
+    model, sides = with_head(arguments.model, arguments.size)
+    how = arguments.flip, arguments.symmetry
+    if arguments.corpora:
+        pairs = read_sources(arguments.corpora, (model.config["source"], model.config["target"]), arguments.pairs,
+                             arguments.seed, *how)
+    else:
+        pairs = read_links(arguments.data, arguments.links, *how)
     loss = train(model, sides, pairs, Options(arguments.size, arguments.epochs, arguments.seed, arguments.unlinked))
     out = arguments.out or arguments.model
     write(arguments.model, out, model)
@@ -333,4 +331,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

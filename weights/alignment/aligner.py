@@ -21,6 +21,7 @@ from typing import Iterable, Iterator
 
 from . import links
 from .links import Links
+from ..command import CommandError, run_command
 from ..model.tokenizer import Token, Tokenizer
 
 PROGRAM = Path(__file__).parent.parent.parent / "build" / "gibbs"
@@ -28,7 +29,7 @@ SYMMETRIES = ("grow-diag-final-and", "intersection", "union", "forward", "backwa
 Pair = tuple[str, str]
 
 
-class AlignerError(Exception):
+class AlignerError(CommandError):
     """The aligner cannot align the input; the message is a sentence."""
 
 
@@ -146,11 +147,8 @@ def main() -> None:
     parser.add_argument("--program", type=Path, default=PROGRAM,
                         help="the aligner itself (default: build/gibbs, which make builds)")
     parser.add_argument("--quiet", action="store_true", help="say nothing of the progress")
-    try:
-        align_corpora(parser.parse_args())
-    except (AlignerError, OSError, UnicodeDecodeError) as error:
-        sys.exit(f"aligner: {error}")
+    align_corpora(parser.parse_args())
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

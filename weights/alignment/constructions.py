@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..command import run_command
 from ..evaluation import compute, scores
 from ..evaluation.client import Daemon, chunks
 from ..model import folder
@@ -94,4 +95,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -17,6 +17,7 @@ import numpy
 import torch
 from numpy import ndarray
 
+from ..command import run_command
 from ..evaluation.report import GOLD
 from . import align
 from .align import Gold, Links
@@ -84,18 +85,16 @@ def rates_of(root: Path) -> dict[tuple[str, str, bool], list[dict[str, float]]]:
     """Returns (pair, set, to English) -> the rates by rule of every second pair, and of the other pairs. For the
     constructions both are the rates of all pairs."""
     rates = {}
-    for pair in GOLD:
-        for name, path in read_sets(root, pair).items():
-            gold = align.read_gold(path)
-            words = matrices(pair, gold)
-            for back in (False, True):
-                sided = align.read_gold(path, True) if back else gold
-                halves = ([range(len(gold))] * 2 if name == UNCOUNTED
-                          else [range(0, len(gold), 2), range(1, len(gold), 2)])
-                rates[pair, name,
-                      back] = [{title: align.rate([sided[i] for i in half],
-                                                  [rule(*words[i][::-1 if back else 1]) for i in half])
-                                for title, rule in RULES.items()} for half in halves]
+    sets = [(pair, name, path, align.read_gold(path)) for pair in GOLD for name, path in read_sets(root, pair).items()]
+    for pair, name, path, gold in sets:
+        words = matrices(pair, gold)
+        for back in (False, True):
+            sided = align.read_gold(path, True) if back else gold
+            halves = ([range(len(gold))] * 2 if name == UNCOUNTED
+                      else [range(0, len(gold), 2), range(1, len(gold), 2)])
+            rates[pair, name, back] = [{title: align.rate([sided[i] for i in half],
+                                                          [rule(*words[i][::-1 if back else 1]) for i in half])
+                                        for title, rule in RULES.items()} for half in halves]
     return rates
 
 
@@ -125,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -12,7 +12,6 @@ The matrices are PyTorch's, [out, in], with the gates in the same order as align
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from numpy import ndarray
 from . import checkpoint, converted
 from .checkpoint import FLOATS, Inert, Tensor
 from .converted import Conversion, ConversionError, Part, Vocabulary, constant, transposed, zeros
+from ..command import run_command
 
 IMPOSSIBLE = -1e4  # the logit of a word that is never written: its exponential is negligible
 
@@ -366,11 +366,11 @@ def main() -> None:
         conversion = convert(found, converted.head_of(arguments), arguments.model.name, not arguments.ban_unknowns)
         converted.write(arguments.output, conversion, arguments.storage)
     except ConversionError as error:
-        sys.exit(f"{arguments.model}: {error}")
+        raise ConversionError(f"{arguments.model}: {error}") from error
     for name in sorted(DROPPED.keys() & found["model"].keys()):
         print(f"dropped: {name}, {DROPPED[name]}")
     converted.report(arguments.output, conversion)
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -17,6 +17,7 @@ from typing import Callable, NamedTuple
 import numpy
 from numpy import ndarray
 
+from ..command import CommandError
 from ..evaluation import card
 from ..model import manifest, safetensors, storage
 from ..model import config as configuration
@@ -25,7 +26,7 @@ from ..model.vocabulary import read_vocabulary
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
-class ConversionError(ValueError):
+class ConversionError(CommandError):
     """The model cannot be converted; the message gives the reason."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from ..command import CommandError
 from ..evaluation import moses
 
 
@@ -24,7 +25,7 @@ def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
         for number, line in enumerate(lines, 1):
             columns = line.rstrip("\n").split("\t")
             if len(columns) < 2:
-                raise ValueError(f"{path}:{number}: no TAB")
+                raise CommandError(f"{path}:{number}: no TAB")
             pairs.append((columns[1], columns[0]) if flip else (columns[0], columns[1]))
     return pairs
 

@@ -33,6 +33,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ..command import run_command
 from ..alignment import aligner
 from ..evaluation import first_things
 from ..training import mixture
@@ -406,4 +407,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -1,15 +1,15 @@
 """GeoQuery's training questions with other names in them: python3 -m weights.corpora.exchanged TRAIN.tsv.gz > PAIRS.tsv
 
-An alignment head (weights.align_head) should learn that a name in the logical form comes from the same name in the
-question, whatever the name is. Input: questions and forms, separated by a TAB. Output: the same format; each pair up to
-ROUNDS times, with its names replaced by names of other questions or by names that occur in none."""
-
+An alignment head (weights.alignment.align_head) should learn that a name in the logical form comes from the same name
+in the question, whatever the name is. Input: questions and forms, separated by a TAB. Output: the same format; each
+pair up to ROUNDS times, with its names replaced by names of other questions or by names that occur in none."""
 import random
 import re
 import sys
 from pathlib import Path
 
-from weights.corpora import data
+from ..command import run_command
+from . import data
 
 ROUNDS, SHARE, SEED = 12, 0.8, 1
 NAMED = re.compile(r"(?:stateid|cityid|riverid|placeid|countryid) \( (\w+)")
@@ -43,4 +43,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -17,6 +17,7 @@ import random
 import subprocess
 from pathlib import Path
 
+from ..command import run_command
 from ..training import mixture
 from . import debian
 
@@ -73,4 +74,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

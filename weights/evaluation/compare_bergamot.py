@@ -26,6 +26,7 @@ import numpy
 from .client import Daemon, Variant, chunks, daemon
 from .compare_marian import TEXTS_AT_ONCE, has, lines_of, n_best
 from .scores import bleu
+from ..command import CommandError, run_command
 
 MARGIN, MEDIAN = 0.2, 1e-5
 
@@ -98,7 +99,9 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     folders = sorted(path.parent for path in arguments.data.glob("*/model.intgemm8.bin"))
-    holds = bool(folders)
+    if not folders:
+        raise CommandError(f"{arguments.data}: has no folder with model.intgemm8.bin")
+    holds = True
     for folder in folders:
         print(f"\n{folder.name}\n\n| Bergamot's | sentences | differ | largest margin | not likely | word score: "
               f"median | largest | BLEU, alignd / Bergamot |\n|---|---|---|---|---|---|---|---|", flush=True)
@@ -109,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

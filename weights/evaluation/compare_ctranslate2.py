@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple
 
 from .client import Daemon, Variant, chunks, daemon
+from ..command import run_command
 
 SPACE = "\u2581"
 SCORE_BOUND = 1e-3
@@ -258,4 +259,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -25,6 +25,7 @@ import numpy
 
 from .client import Daemon, Variant, chunks, daemon
 from .scores import bleu
+from ..command import CommandError, run_command
 
 BOUNDS = {"word score": 1e-4, "sentence score": 1e-3, "attention": 1e-5}
 BLEU_BOUND = 0.5
@@ -310,7 +311,9 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, default=Path("weights/en-fr"), help="a model folder that is served, too")
     arguments = parser.parse_args()
     folders = sorted(path.parent for path in arguments.data.glob("*/model.npz"))
-    holds = bool(folders)
+    if not folders:
+        raise CommandError(f"{arguments.data}: has no folder with model.npz")
+    holds = True
     with tempfile.TemporaryDirectory() as work:
         models = Path(work)
         for folder in folders:
@@ -330,4 +333,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -21,6 +21,7 @@ import numpy
 import sentencepiece
 from numpy import ndarray
 
+from ..command import run_command
 from ..model import safetensors
 from ..model.storage import SCALE
 
@@ -170,4 +171,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

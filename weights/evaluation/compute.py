@@ -2,10 +2,10 @@
 build/alignd]
 
 Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each compute type (--compute
-float32, bfloat16, int8; also with the shortlist if the folder has one). Prints for greedy and beam search BLEU and
-chrF, the share of sentences whose tokens differ from float32's, and the difference of the attention from float32's: the
-mean and the largest absolute difference over all weights, both with float32's greedy translation as the target, so that
-the matrices have the same shape.
+float32, bfloat16, int8; int8 also with a transformer's keys and values in 32 bits; float32 and int8 also with the
+shortlist if the folder has one). Prints for greedy and beam search BLEU and chrF, the share of sentences whose tokens
+differ from float32's, and the difference of the attention from float32's: the mean and the largest absolute difference
+over all weights, both with float32's greedy translation as the target, so that the matrices have the same shape.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..command import run_command
 from ..corpora import data
 from .client import BATCH, Daemon, Variant, chunks, daemon
 from .evaluate import Result, add_arguments, differences, run
@@ -23,8 +24,11 @@ from .evaluate import Result, add_arguments, differences, run
 def variants(folder: Path) -> list[Variant]:
     """The variants to compare; float32 comes first, as the reference."""
     found = [Variant(compute, ["--compute", compute]) for compute in ("float32", "bfloat16", "int8")]
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config["decoder"].get("style") == "transformer":
+        found.append(Variant("int8, 32 bits", [*found[2].flags, "--half-past=false"]))
     if (folder / "shortlist.safetensors").exists():
-        found += [Variant(f"{v.name}, shortlist", [*v.flags, "--shortlist"]) for v in (found[0], found[2])]
+        found += [Variant(f"{v.name}, shortlist", [*v.flags, "--shortlist"]) for v in (found[0], *found[2:])]
     return found
 
 
@@ -77,4 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -22,6 +22,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from ..command import run_command
+
 ASKED = ("en", "fr", "de")
 OTHERS = ("it", "es", "pt", "nl", "sv", "pl", "da", "fi", "ro", "hu", "tr", "cs", "id", "ca", "nb", "ru", "el", "ja",
           "zh_CN", "ar", "uk")
@@ -186,4 +188,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

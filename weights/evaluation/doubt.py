@@ -29,6 +29,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Iterable
 
+from ..command import run_command
 from ..model import folder, manifest
 from .client import Daemon, Variant, chunks, daemon
 
@@ -158,4 +159,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -20,6 +20,7 @@ from typing import Callable
 import torch
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from ..model import copies, folder, search
 from . import card, scores
@@ -167,4 +168,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from ..command import run_command
 from ..model import folder
 from . import compute, scores
 from .client import BATCH, Daemon, chunks
@@ -101,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+from ..command import run_command
 from ..alignment import align
 from ..model import folder
 from . import compute
@@ -142,4 +143,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

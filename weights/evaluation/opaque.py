@@ -24,6 +24,7 @@ import unicodedata
 from pathlib import Path
 from typing import Callable, TypeVar
 
+from ..command import run_command
 from ..corpora import data
 from ..model import folder, manifest, tokenizer
 from . import scores
@@ -130,4 +131,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ..command import run_command
 from ..model import folder
 from ..training import mixture
 from . import scores
@@ -103,4 +104,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

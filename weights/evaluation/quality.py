@@ -29,6 +29,7 @@ import numpy
 from numpy import ndarray
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from ..model import folder, manifest, safetensors
 from . import quality_card
@@ -284,4 +285,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -14,6 +14,8 @@ import gzip
 import re
 from pathlib import Path
 
+from ..command import run_command
+
 NUMBER = re.compile(r"(?<![\w.,:/\-+#@$£€=(])(\d+)\.(\d+)(?![\w:/=]|[.,\-]\d|\.[a-z])")
 MEASURE = re.compile(r"[-\s]*([%°]|(per ?cent|percentage|[mbtr]illion|thousand|dollar|euro|pound|k?m|[cm]m|[km]?g|"
                      r"[kmgt]b|[km]?hz|ms|"
@@ -54,4 +56,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 from typing import Callable
 
+from ..command import run_command
 from ..alignment import align
 from ..corpora import data
 from ..model import folder
@@ -168,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -25,6 +25,7 @@ from typing import Callable, Iterable, Iterator
 
 import torch
 
+from ..command import run_command
 from ..alignment import align, align_head, aligner, lexicon, links
 from ..corpora import data
 from ..model import folder
@@ -317,4 +318,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

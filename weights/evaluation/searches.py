@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from . import scores
 from .client import CONNECTIONS, Daemon, Variant, chunks, daemon
@@ -175,4 +176,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -15,6 +15,7 @@ from typing import Callable
 
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from ..model import folder
 from ..training import mixture
@@ -151,4 +152,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -1,6 +1,6 @@
 /* gibbs: aligns pairs of lists of numbers. weights/alignment/aligner.py is its face for text. */
-#include "weights/gibbs/aligner.h"
-#include "weights/gibbs/symmetrise.h"
+#include "model/gibbs/aligner.h"
+#include "model/gibbs/symmetrise.h"
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

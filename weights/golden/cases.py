@@ -158,6 +158,11 @@ RECURRENT = (
     Case("residual-luong-coverage", _encoder("lstm", 2, residual=True),
          ADDITIVE | {"window": "local_m", "half_width": 2, "coverage": True},
          _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, residual=True), seed=22),
+    Case("bahdanau-state-gru", _encoder("gru", bidirectional=False, hidden=8), ADDITIVE,
+         _decoder("bahdanau", "gru", **LAST, readout="state")),
+    Case("bahdanau-top-padded", _encoder("gru", 2, bidirectional=False, hidden=8, padded_to=9), ADDITIVE,
+         _decoder("bahdanau", "gru", 2, **LAST, readout="state", query="top")),
+    Case("padded-lstm", _encoder("lstm", 2, padded_to=7), GENERAL, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL)),
     Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT),
          seed=2026),
     Case("fixed-lstm", _encoder("lstm", 2), None,
@@ -278,6 +283,11 @@ def _transformer(mixer: str, **other) -> dict:
 
 
 SELF, SSRU, AVERAGE = "self_attention", "ssru", "average"
+ROTARY = {"positions": "rotary"}
+RELATIVE = {"positions": "relative", "relative_buckets": 8, "relative_distance": 10}
+T5 = {"norm": "pre", "norm_type": "rms", "biases": False, "scaled_scores": False, "embedding_scale": False}
+GELU_TANH, FIRST_ID = {"activation": "gelu_tanh"}, {"first_input": "id_0"}
+RMS, GATED, FIRST_NORM = {"norm_type": "rms"}, {"gated": True}, {"embedding_norm": True}
 SWISH, GELU, PRE, ALIBI = {"activation": "swish"}, {"activation": "gelu"}, {"norm": "pre"}, {"positions": "alibi"}
 LEARNED, STORED, NOWHERE, FIRST_ZERO = {"positions": "learned"}, {"positions": "stored"}, {"positions": "none"}, {
     "first_input": "zero"}
@@ -333,6 +343,28 @@ TRANSFORMERS = (
     Case("transformer-words", _attending(), None, _transformer(SELF), tokenizer=WORDS, output={"unknowns": False},
          seed=34),
     Case("transformer-alignment", _attending(), None, _transformer(SELF, layers=1), alignment={"size": 5}, seed=5),
+    Case("transformer-rms", _attending(**PRE, **RMS, epsilon=0.001), None, _transformer(SELF, **PRE, **RMS), seed=4),
+    Case("transformer-gated", _attending(**PRE, **RMS, **GATED, **SWISH), None,
+         _transformer(SELF, **PRE, **RMS, **GATED, **GELU), tied=True, seed=2),
+    Case("transformer-gated-post", _attending(**RMS, **GATED), None, _transformer(SSRU, **GATED, **SWISH), seed=4,
+         storage="int8"),
+    Case("transformer-embedding-norm", _attending(**PRE, **STORED, **FIRST_NORM, **GELU), None,
+         _transformer(SELF, **PRE, **STORED, **FIRST_NORM, **GELU, first_input="eos"), seed=6),
+    Case("transformer-embedding-norm-post", _attending(**LEARNED, **FIRST_NORM), None,
+         _transformer(SELF, **LEARNED, **FIRST_NORM), seed=1),
+    Case("transformer-rotary", _attending(**ROTARY, **PRE), None, _transformer(SELF, **ROTARY, **PRE), seed=1),
+    Case("transformer-rotary-part",
+         _attending(**ROTARY, rotary_size=2, rotary_pairs="neighbours", rotary_base=100.0), None,
+         _transformer(SELF, **ROTARY, rotary_pairs="neighbours"), seed=48),
+    Case("transformer-relative", _attending(**RELATIVE, **T5, **GATED, **GELU_TANH, head_size=3), None,
+         _transformer(SELF, **RELATIVE, **T5, **GATED, **GELU_TANH, **FIRST_ID, head_size=3), seed=27),
+    Case("transformer-relative-layers", _attending(**RELATIVE, head_size=5, relative_shared=False), None,
+         _transformer(SELF, **RELATIVE, relative_shared=False, head_size=5, alignment_layer=1), storage="int8",
+         seed=226),
+    Case("transformer-relative-bfloat16", _attending(**RELATIVE, **T5, layers=1), None,
+         _transformer(SELF, **RELATIVE, **T5, **FIRST_ID, heads=4, layers=3), tied=True, storage="bfloat16", seed=2),
+    Case("transformer-no-biases", _attending(biases=False, head_size=1), None,
+         _transformer(AVERAGE, average_filter=5, biases=False, scaled_scores=False), seed=1),
     Case("ssru-alignment", _encoder("gru"), None, _transformer(SSRU), alignment={"size": 6}, storage="int8", seed=19),
 )
 CASES = (*RECURRENT, *TRANSFORMERS)

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ..command import run_command
 from ..model import copies, folder, search, tokenizer
 from .values import rounded
 from ..model.network import Model
@@ -77,4 +78,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -35,6 +35,7 @@ from pathlib import Path
 import numpy
 import torch
 
+from ..command import run_command
 from ..model import copies, folder, sampling, search, tokenizer
 from . import quality as golden_quality
 from ..model.copies import Source
@@ -352,4 +353,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..command import CommandError
 
-class ConfigError(ValueError):
+
+class ConfigError(CommandError):
     """The configuration is invalid; the message starts with the key."""
 
 
@@ -41,7 +43,11 @@ NO_FILE = "none"
 YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "tokenizer.capitals",
          "decoder.alignment_trained", "defaults.compute",
          "defaults.shortlist", "defaults.beam_size", "defaults.length_penalty", "defaults.finished", "decoder.prefix",
-         "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon", "limits.doubt")
+         "encoder.position_offset", "encoder.epsilon", "decoder.position_offset", "decoder.epsilon", "limits.doubt",
+         "encoder.bos", "encoder.padded_to", "decoder.query",
+         *(f"{side}.{name}" for side in ("encoder", "decoder") for name in (
+             "norm_type", "gated", "embedding_norm", "rotary_size", "rotary_pairs", "rotary_base", "head_size",
+             "biases", "scaled_scores", "relative_buckets", "relative_distance", "relative_shared")))
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can copy words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output",
                                                              "tokenizer", "limits", "defaults")}
@@ -140,7 +146,8 @@ def readout_size(config: dict) -> int:
     decoder = config["decoder"]
     if decoder["style"] == "transformer":
         return decoder["hidden"]
-    return decoder["readout_size"] if decoder["readout"] != "concat" else context_size(config) + decoder["hidden"]
+    sides = {"concat": context_size(config) + decoder["hidden"], "state": decoder["hidden"]}
+    return sides.get(decoder["readout"], decoder["readout_size"])
 
 
 def _text(config: dict, operand: str) -> str:

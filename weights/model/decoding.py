@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from .encoders import State
+from .vocabulary import EOS
+
+FIRST_IDS = {"eos": EOS, "id_0": 0}  # what decoder.first_input may name besides <s> and a zero vector
 
 
 @dataclass

@@ -242,6 +242,9 @@ class Encoder(nn.Module):
 
     Residual (GNMT, Wu et al. 2016): from the second layer on, the output of a layer is h plus its input if both have
     the same size. The recurrence and the final state are h alone.
+
+    padded_to: a shorter text is read as if the vector `padding` followed it up to so many tokens, as by programs that
+    pad every text and do not pack it. The final states are those after the last of them; they have no annotations.
     """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
@@ -251,6 +254,8 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(self._layer(encoder, i) for i in range(encoder["layers"]))
         self.directions = [("forward.", "backward.")[:1 + self._both(encoder, i)] for i in range(encoder["layers"])]
         self.residual = encoder["residual"]
+        self.padded_to = encoder["padded_to"]
+        self.padding = nn.Parameter(torch.randn(encoder["embedding"])) if self.padded_to else None
         self.dropout = Dropout(dropout)
 
     @staticmethod
@@ -270,16 +275,25 @@ class Encoder(nn.Module):
         return Pair(*layers, apart, stack.turning and i % 2 == 1) if both else layers[0]
 
     def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
-        x = self.embedding(ids)
+        x, own = self.embedding(ids), lengths
+        if self.padding is not None:
+            x = functional.pad(x, (0, 0, 0, max(0, self.padded_to - x.shape[1])))
+            places = torch.arange(x.shape[1], device=x.device)[:, None]
+            x = torch.where(places < own.to(x.device)[:, None, None], x, self.padding)
+            lengths = own.clamp(min=self.padded_to)
         finals = []
         for i, layer in enumerate(self.layers):
             h, final = layer.packed(self.dropout(x), lengths)
             x = h + x if self.residual and i > 0 and h.shape == x.shape else h
             finals.append(final)
+        if self.padding is not None:
+            x = x[:, :ids.shape[1]] * (places[:ids.shape[1]] < own.to(x.device)[:, None, None])
         return x, finals
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"encoder.embedding": self.embedding.weight}
+        if self.padding is not None:
+            tensors["encoder.padding"] = self.padding
         for i, (layer, directions) in enumerate(zip(self.layers, self.directions)):
             tensors |= layer.named_tensors(f"encoder.layers.{i}.", directions)
         return tensors

@@ -6,12 +6,12 @@ Input of `write`: a model and its vocabularies. Output of `read`: the model as t
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import torch
 from numpy import ndarray
 
+from ..command import read_json
 from . import config as configuration
 from . import safetensors
 from .network import Model
@@ -42,16 +42,17 @@ def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
 
 
 def read_config(folder: Path) -> dict:
-    return configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    return configuration.validate(read_json(folder / "config.json"))
 
 
 def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokenizer]:
     """Returns the model for inference, the source tokenizer, and the target tokenizer. searches: whether PyTorch's
     searches will be used, which need the special tokens at their fixed ids."""
     config = read_config(folder)
-    if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config):
+    if searches and (config["decoder"]["prefix"] != configuration.NO_FILE or "languages" in config
+                     or config["encoder"]["bos"]):
         raise configuration.ConfigError(
-            "decoder.prefix, languages: PyTorch's searches do not begin translations with tokens, only alignd does")
+            "decoder.prefix, encoder.bos, languages: only alignd begins texts with tokens, PyTorch's searches do not")
     source, target = load(folder, config["tokenizer"])
     model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))

@@ -17,6 +17,8 @@ import json
 import sys
 from pathlib import Path
 
+from ..command import run_command
+
 NAME = "manifest.json"
 FORMAT = 1
 
@@ -80,4 +82,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

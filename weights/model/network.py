@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .config import annotation_size, context_size, positions, readout_size
-from .decoding import DecoderState, Memory, Past
+from .decoding import FIRST_IDS, DecoderState, Memory, Past
 from .encoders import CELLS, ENCODERS, State, recurrent
 from ..training.kernels import Dropout
 from .norm import Norm
@@ -261,6 +261,7 @@ READOUTS: dict[str, Readout] = {
     # Maximum of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2.
     "maxout": Readout("ysc", 2, _maxout),
     "linear": Readout("cs", 1, nn.Identity()),    # W [c; s] + b, OpenNMT-py with its mlp attention
+    "state": Readout("s", 0, nn.Identity()),      # s itself: the context is read by a cell alone
 }
 
 
@@ -331,8 +332,8 @@ class Decoder(nn.Module):
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
         """tokens [...] -> embeddings. The first input is the embedding of bos or eos, or a zero vector; a temporary id
         (weights/model/copies.py) is embedded as <unk>."""
-        if first and self.config["first_input"] == "eos":
-            tokens = torch.full_like(tokens, EOS)
+        if first and self.config["first_input"] in FIRST_IDS:
+            tokens = torch.full_like(tokens, FIRST_IDS[self.config["first_input"]])
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 
@@ -461,12 +462,13 @@ class Conditional(Decoder):
 
 class Bahdanau(Decoder):
     """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). With several layers, s_{i-1}
-    is the state of the first, which reads the context."""
+    is the state of the first, which reads the context, or with `query` top that of the last."""
 
     reads_context = True
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
-        c, weights = self.attention(state.layers[0][0][:, None], memory, state.past)
+        asking = state.layers[-1 if self.config["query"] == "top" else 0]
+        c, weights = self.attention(asking[0][:, None], memory, state.past)
         c, weights = c[:, 0], weights[:, 0]
         layers, s = self.stack(torch.cat([y, c], dim=-1), state)
         return Reads(self.read(y, s, c), s, y, weights), DecoderState(layers, None, state.past.after(weights))

@@ -15,6 +15,8 @@ from typing import Iterable
 import numpy
 from numpy import ndarray
 
+from ..command import CommandError
+
 DTYPES: dict[str, numpy.dtype] = {
     "F32": numpy.dtype("<f4"),
     "F16": numpy.dtype("<f2"),
@@ -28,7 +30,7 @@ MAX_HEADER_BYTES = 100_000_000
 DATA_ALIGNMENT = 64
 
 
-class FormatError(ValueError):
+class FormatError(CommandError):
     """The file is not a complete and consistent container."""
 
 

@@ -17,15 +17,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .config import annotation_size, positions, target_positions
-from .decoding import DecoderState, Memory, Past
+from .decoding import FIRST_IDS, DecoderState, Memory, Past
 from .encoders import State
 from ..training.kernels import Attended, Dropout, suits
 from .norm import Norm
 from .output import Reads
-from .tokenizer import EOS, UNK
+from .tokenizer import UNK
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "swish": functional.silu,
-                                                      "gelu": functional.gelu}
+                                                      "gelu": functional.gelu,
+                                                      "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh")}
 
 
 def sinusoids(places: Tensor, size: int) -> Tensor:
@@ -46,9 +47,10 @@ def slopes(heads: int) -> Tensor:
 
 
 class Input(nn.Module):
-    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, plus positions. section: the stack's in
-    config.json. longest: the number of learned positions; later places use the last one. A stored table begins at place
-    0, and the file determines its length (weights/model/folder.py); the first token is at place position_offset."""
+    """The first x of a stack: embeddings, times sqrt(d) with embedding_scale, plus positions, normalised with
+    embedding_norm. section: the stack's in config.json. longest: the number of learned positions; later places use the
+    last one. A stored table begins at place 0, and the file determines its length (weights/model/folder.py); the first
+    token is at place position_offset."""
 
     def __init__(self, section: dict, longest: int) -> None:
         super().__init__()
@@ -56,6 +58,7 @@ class Input(nn.Module):
         self.factor = self.size**0.5 if section["embedding_scale"] else 1.0
         self.offset = section["position_offset"]
         self.learned = nn.Embedding(longest + self.offset, self.size) if self.kind in ("learned", "stored") else None
+        self.norm = norm_of(section) if section["embedding_norm"] else Norm("none", self.size)
 
     def forward(self, embeddings: Tensor, first: int) -> Tensor:
         """embeddings [B, S, d] of places first, first + 1, ... -> x of the same shape."""
@@ -63,11 +66,20 @@ class Input(nn.Module):
         places = torch.arange(first, first + embeddings.shape[1], device=embeddings.device)
         x = self.factor * embeddings
         if self.learned is not None:
-            return x + self.learned(places.clamp(max=len(self.learned.weight) - 1))
-        return x + sinusoids(places.to(x.dtype), self.size) if self.kind == "sinusoidal" else x
+            x = x + self.learned(places.clamp(max=len(self.learned.weight) - 1))
+        elif self.kind == "sinusoidal":
+            x = x + sinusoids(places.to(x.dtype), self.size)
+        return self.norm(x)
 
-    def named_tensors(self, name: str) -> dict[str, Tensor]:
-        return {} if self.learned is None else {name: self.learned.weight}
+    def named_tensors(self, side: str) -> dict[str, Tensor]:
+        """side: "encoder." or "decoder."."""
+        tensors = {} if self.learned is None else {side + "positions": self.learned.weight}
+        return tensors | self.norm.named_tensors(side + "embedding.norm.gain", side + "embedding.norm.shift")
+
+
+def norm_of(section: dict) -> Norm:
+    """One of the norms of a stack."""
+    return Norm(section["norm_type"], section["hidden"], epsilon=section["epsilon"])
 
 
 def _linear(linear: nn.Linear, name: str) -> dict[str, Tensor]:
@@ -80,7 +92,7 @@ class Residual(nn.Module):
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
         self.before = section["norm"] == "pre"
-        self.norm, self.dropout = Norm("residual", section["hidden"], epsilon=section["epsilon"]), Dropout(dropout)
+        self.norm, self.dropout = norm_of(section), Dropout(dropout)
 
     def read(self, x: Tensor) -> Tensor:
         """The input of the block."""
@@ -95,28 +107,109 @@ class Residual(nn.Module):
         return self.norm.named_tensors(prefix + "norm.gain", prefix + "norm.shift")
 
 
-class Heads(nn.Module):
-    """Attention with N heads: e_ij = q_i . k_j / sqrt(d / N), where each head has its own columns of q = W x + b, k = U
-    m + b and v = V m + b; the contexts of the heads are concatenated and multiplied by W_o. inputs: the size of m."""
+class Rotation(nn.Module):
+    """Positions that rotate queries and keys (Su et al. 2021): pair i of the first rotary_size columns of each head, by
+    the angle place * base^(-2 i / rotary_size). rotary_pairs `halves`: column i goes with i + rotary_size / 2;
+    `neighbours`: 2 i with 2 i + 1."""
 
-    def __init__(self, section: dict, inputs: int, dropout: float) -> None:
+    def __init__(self, section: dict) -> None:
         super().__init__()
-        size = section["hidden"]
+        self.size = section["rotary_size"] or width_of(section) // section["heads"]
+        self.halves, self.base = section["rotary_pairs"] == "halves", section["rotary_base"]
+
+    def forward(self, x: Tensor, first: int) -> Tensor:
+        """x [B, S, N, d / N] of places first, first + 1, ... -> the same shape."""
+        places = torch.arange(first, first + x.shape[1], device=x.device, dtype=torch.float64)
+        pairs = torch.arange(self.size // 2, device=x.device, dtype=torch.float64)
+        angles = places[:, None] * self.base ** (-2 * pairs / self.size)
+        cos, sin = angles.cos().to(x.dtype)[:, None], angles.sin().to(x.dtype)[:, None]
+        turned, rest = x[..., :self.size], x[..., self.size:]
+        a, b = turned.chunk(2, dim=-1) if self.halves else (turned[..., ::2], turned[..., 1::2])
+        a, b = a * cos - b * sin, b * cos + a * sin
+        turned = torch.cat([a, b], dim=-1) if self.halves else torch.stack([a, b], dim=-1).flatten(-2)
+        return torch.cat([turned, rest], dim=-1)
+
+
+def width_of(section: dict) -> int:
+    """The columns of all heads together."""
+    return section["heads"] * section["head_size"] if section["head_size"] else section["hidden"]
+
+
+def buckets(distances: Tensor, count: int, farthest: int, both: bool) -> Tensor:
+    """distances [...], of an entry from the row that attends to it, below 0 before it -> the bucket of each (Raffel et
+    al. 2020, 2.1). The first half of the buckets have one distance each, the others share those up to `farthest` by
+    logarithms, and the last one has all beyond. both: entries after the row have as many buckets of their own;
+    otherwise they count as distance 0."""
+    first = torch.zeros_like(distances)
+    if both:
+        count //= 2
+        first = (distances > 0) * count
+    apart = distances.abs() if both else (-distances).clamp(min=0)
+    exact = count // 2
+    large = (apart.clamp(min=1).float() / exact).log() / math.log(farthest / exact) * (count - exact)
+    return first + torch.where(apart < exact, apart, (exact + large.long()).clamp(max=count - 1))
+
+
+class Relative(nn.Module):
+    """The number of each head and bucket, added to scores."""
+
+    def __init__(self, section: dict, both: bool) -> None:
+        super().__init__()
+        self.table = nn.Embedding(section["relative_buckets"], section["heads"])
+        self.farthest, self.both = section["relative_distance"], both
+
+    def forward(self, distances: Tensor) -> Tensor:
+        """distances [S, T] -> [N, S, T]"""
+        found = buckets(distances, len(self.table.weight), self.farthest, self.both)
+        return self.table(found).permute(2, 0, 1).contiguous()
+
+
+def relatives(section: dict, both: bool) -> nn.ModuleList:
+    """One for each layer, or one for all (relative_shared); none with other positions."""
+    count = 0 if section["positions"] != "relative" else 1 if section["relative_shared"] else section["layers"]
+    return nn.ModuleList(Relative(section, both) for _ in range(count))
+
+
+def named_relatives(modules: nn.ModuleList, section: dict, side: str) -> dict[str, Tensor]:
+    names = ([side + "positions"] if section["relative_shared"]
+             else [f"{side}layers.{i}.self.positions" for i in range(section["layers"])])
+    return {name: module.table.weight for name, module in zip(names, modules)}
+
+
+class Heads(nn.Module):
+    """Attention with N heads: e_ij = q_i . k_j / sqrt(head_size), or without the root (scaled_scores false), where each
+    head has its own columns of q = W x + b, k = U m + b and v = V m + b, without b if biases is false; the contexts of
+    the heads are concatenated and multiplied by W_o. inputs: the size of m. own: self-attention, whose q and k are
+    rotated with the positions `rotary`."""
+
+    def __init__(self, section: dict, inputs: int, dropout: float, own: bool = False) -> None:
+        super().__init__()
+        size, width, biases = section["hidden"], width_of(section), section["biases"]
         self.heads = section["heads"]
-        self.query, self.output = nn.Linear(size, size), nn.Linear(size, size)
-        self.key, self.value = nn.Linear(inputs, size), nn.Linear(inputs, size)
+        self.factor = 1.0 if section["scaled_scores"] else (width / self.heads)**0.5
+        self.rotation = Rotation(section) if own and section["positions"] == "rotary" else None
+        self.query, self.output = nn.Linear(size, width, biases), nn.Linear(width, size, biases)
+        self.key, self.value = nn.Linear(inputs, width, biases), nn.Linear(inputs, width, biases)
         self.residual = Residual(section, dropout)
 
     def _split(self, x: Tensor) -> Tensor:
         """[B, S, d] -> [B, N, S, d / N]"""
         return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
+    def _turned(self, x: Tensor, first: int) -> Tensor:
+        return x if self.rotation is None else self.rotation(x.unflatten(2, (self.heads, -1)), first).flatten(2)
+
+    def keys(self, x: Tensor, first: int = 0) -> Tensor:
+        """x [B, S, d], the block's input at places first, first + 1, ... -> keys [B, S, N head_size]."""
+        return self._turned(self.key(x), first)
+
     def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor,
-             lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """x [B, S, d], the block's input; keys, values [B, T, d]; visible [B or 1, S or 1, T], the leading tokens of
-        each row; lean [N, S, T]: added to the scores. -> y [B, S, d], weights [B, N, S, T]."""
-        q = self.query(x)
-        if self.training and suits(q):
+             lean: Tensor | None = None, first: int = 0) -> tuple[Tensor, Tensor]:
+        """x [B, S, d], the block's input at places first, first + 1, ...; keys, values [B, T, N head_size]; visible
+        [B or 1, S or 1, T], the leading tokens of each row; lean [N, S, T]: added to the scores. -> y [B, S, d],
+        weights [B, N, S, T]."""
+        q = self._turned(self.query(x), first) * self.factor
+        if self.training and suits(q) and not (lean is not None and lean.requires_grad):  # it has no gradient there
             y, weights = Attended.apply(q, keys, values, self.heads, visible.sum(-1).expand(x.shape[:2]), lean)
             return self.output(y), weights
         q, k, v = self._split(q), self._split(keys), self._split(values)
@@ -133,22 +226,27 @@ class Heads(nn.Module):
 
 
 class Filter(nn.Module):
-    """The feed-forward block: W_2 act(W_1 x + b_1) + b_2."""
+    """The feed-forward block: W_2 act(W_1 x + b_1) + b_2, with a gate W_2 (act(W_1 x + b_1) * (W_3 x + b_3)) + b_2
+    (Shazeer 2020)."""
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
-        self.input, self.output = nn.Linear(section["hidden"],
-                                            section["filter"]), nn.Linear(section["filter"], section["hidden"])
+        size, middle, biases = section["hidden"], section["filter"], section["biases"]
+        self.input, self.output = nn.Linear(size, middle, biases), nn.Linear(middle, size, biases)
+        self.gate = nn.Linear(size, middle, biases) if section["gated"] else None
         self.activate, self.dropout = ACTIVATIONS[section["activation"]], Dropout(dropout)
         self.residual = Residual(section, dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.output(self.dropout(self.activate(self.input(self.residual.read(x)))))
-        return self.residual.put_out(y, x)
+        u = self.residual.read(x)
+        middle = self.activate(self.input(u))
+        middle = middle if self.gate is None else middle * self.gate(u)
+        return self.residual.put_out(self.output(self.dropout(middle)), x)
 
     def named_tensors(self, prefix: str) -> dict[str, Tensor]:
-        return _linear(self.input, prefix + "input") | _linear(self.output,
-                                                               prefix + "output") | self.residual.named_tensors(prefix)
+        tensors = _linear(self.input, prefix + "input") | _linear(self.output, prefix + "output")
+        tensors |= {} if self.gate is None else _linear(self.gate, prefix + "gate")
+        return tensors | self.residual.named_tensors(prefix)
 
 
 class Top(nn.Module):
@@ -156,8 +254,7 @@ class Top(nn.Module):
 
     def __init__(self, section: dict) -> None:
         super().__init__()
-        self.norm = Norm("residual" if section["norm"] == "pre" else "none", section["hidden"],
-                         epsilon=section["epsilon"])
+        self.norm = norm_of(section) if section["norm"] == "pre" else Norm("none", section["hidden"])
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(x)
@@ -177,30 +274,34 @@ class TransformerEncoder(nn.Module):
         section = config["encoder"]
         self.embedding = nn.Embedding(vocabulary, section["embedding"])
         self.input, self.dropout = Input(section, positions(config)), Dropout(dropout)
-        self.attentions = nn.ModuleList(Heads(section, section["hidden"], dropout) for _ in range(section["layers"]))
+        self.attentions = nn.ModuleList(Heads(section, section["hidden"], dropout, own=True)
+                                        for _ in range(section["layers"]))
         self.filters = nn.ModuleList(Filter(section, dropout) for _ in range(section["layers"]))
         self.top = Top(section)
-        self.alibi = section["positions"] == "alibi"
+        self.alibi, self.section, self.relatives = section["positions"] == "alibi", section, relatives(section, True)
 
-    def _lean(self, length: int, x: Tensor) -> Tensor | None:
-        """ALiBi in both directions: [N, T, T]."""
+    def _leans(self, length: int, x: Tensor) -> list[Tensor | None]:
+        """What each layer adds to scores, [N, T, T]: ALiBi in both directions, or relative positions."""
         places = torch.arange(length, device=x.device)
-        distance = (places[:, None] - places).abs().to(x.dtype)
-        return -slopes(self.attentions[0].heads).to(x)[:, None, None] * distance if self.alibi else None
+        distances, layers = places - places[:, None], len(self.attentions)
+        if self.alibi:
+            return [-slopes(self.attentions[0].heads).to(x)[:, None, None] * distances.abs().to(x.dtype)] * layers
+        made = [relative(distances) for relative in self.relatives] or [None]
+        return made if len(made) == layers else made * layers
 
     def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
         visible = (torch.arange(ids.shape[1], device=ids.device) < lengths.to(ids.device)[:, None])[:, None]
         x = self.dropout(self.input(self.embedding(ids), 0))
-        lean = self._lean(ids.shape[1], x)
-        for attention, filter in zip(self.attentions, self.filters):
+        leans = self._leans(ids.shape[1], x)
+        for attention, filter, lean in zip(self.attentions, self.filters, leans):
             u = attention.residual.read(x)
-            y, _ = attention.look(u, attention.key(u), attention.value(u), visible, lean)
+            y, _ = attention.look(u, attention.keys(u), attention.value(u), visible, lean)
             x = filter(attention.residual.put_out(y, x))
         return self.top(x), []
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"encoder.embedding": self.embedding.weight} | self.input.named_tensors(
-            "encoder.positions") | self.top.named_tensors("encoder.")
+            "encoder.") | self.top.named_tensors("encoder.") | named_relatives(self.relatives, self.section, "encoder.")
         for i, (attention, filter) in enumerate(zip(self.attentions, self.filters)):
             tensors |= attention.named_tensors(f"encoder.layers.{i}.self.") | filter.named_tensors(
                 f"encoder.layers.{i}.filter.")
@@ -210,29 +311,32 @@ class TransformerEncoder(nn.Module):
 # ---- how a layer of the decoder reads earlier words ----
 
 class SelfAttention(nn.Module):
-    """Each step attends to itself and all earlier steps. State: keys and values of the steps so far, [B, s, d] each."""
+    """Each step attends to itself and all earlier steps. State: keys and values of the steps so far, [B, s, N
+    head_size] each. relative: the decoder's relative positions, if it has them."""
 
     name = "self."
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
-        self.heads = Heads(section, section["hidden"], dropout)
-        self.alibi = section["positions"] == "alibi"
+        self.heads = Heads(section, section["hidden"], dropout, own=True)
+        self.alibi, self.width = section["positions"] == "alibi", width_of(section)
 
     def start(self, zero: Tensor) -> State:
         """zero [B, d]"""
-        return zero[:, None][:, :0], zero[:, None][:, :0]
+        none = zero.new_zeros(len(zero), 0, self.width)
+        return none, none
 
-    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State, step: int, relative: Relative | None = None) -> tuple[Tensor, State]:
         """x [B, S, d], whose first step is number `step` -> the block's output [B, S, d], the state after the last
         step."""
         u = self.heads.residual.read(x)
-        keys, values = torch.cat([state[0], self.heads.key(u)],
+        keys, values = torch.cat([state[0], self.heads.keys(u, step)],
                                  dim=1), torch.cat([state[1], self.heads.value(u)], dim=1)
         distance = torch.arange(step, step + x.shape[1],
                                 device=x.device)[:, None] - torch.arange(keys.shape[1], device=x.device)
-        lean = -slopes(self.heads.heads).to(x)[:, None, None] * distance.to(x.dtype) if self.alibi else None
-        y, _ = self.heads.look(u, keys, values, (distance >= 0)[None], lean)
+        lean = (-slopes(self.heads.heads).to(x)[:, None, None] * distance.to(x.dtype) if self.alibi
+                else None if relative is None else relative(-distance))
+        y, _ = self.heads.look(u, keys, values, (distance >= 0)[None], lean, step)
         return self.heads.residual.put_out(y, x), (keys, values)
 
     @staticmethod
@@ -253,13 +357,13 @@ class Ssru(nn.Module):
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
         size = section["hidden"]
-        self.candidate, self.forget = nn.Linear(size, size, bias=False), nn.Linear(size, size)
+        self.candidate, self.forget = nn.Linear(size, size, bias=False), nn.Linear(size, size, section["biases"])
         self.residual = Residual(section, dropout)
 
     def start(self, zero: Tensor) -> State:
         return (zero,)
 
-    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State, step: int, relative: None = None) -> tuple[Tensor, State]:
         u, c, cells = self.residual.read(x), state[0], []
         candidates, gates = self.candidate(u), torch.sigmoid(self.forget(u))
         for g, z in zip(gates.unbind(1), candidates.unbind(1)):
@@ -285,17 +389,18 @@ class Average(nn.Module):
 
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
-        size, middle = section["hidden"], section["average_filter"]
-        self.input = nn.Linear(size, middle) if middle else None
-        self.output = nn.Linear(middle, size) if middle not in (0, size) else None
+        size, middle, biases = section["hidden"], section["average_filter"], section["biases"]
+        self.input = nn.Linear(size, middle, biases) if middle else None
+        self.output = nn.Linear(middle, size, biases) if middle not in (0, size) else None
         self.activate = ACTIVATIONS[section["average_activation"]]
-        self.gate_input, self.gate_mean = (nn.Linear(size, size) if section["average_gate"] else None for _ in range(2))
+        self.gate_input, self.gate_mean = (nn.Linear(size, size, biases) if section["average_gate"] else None
+                                           for _ in range(2))
         self.residual = Residual(section, dropout)
 
     def start(self, zero: Tensor) -> State:
         return (zero,)
 
-    def forward(self, x: Tensor, state: State, step: int) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, state: State, step: int, relative: None = None) -> tuple[Tensor, State]:
         counts = torch.arange(step, step + x.shape[1], device=x.device).to(x.dtype)[:, None]
         m = (state[0][:, None] * step + x.cumsum(1)) / (counts + 1)
         y = self.residual.read(m)
@@ -325,8 +430,8 @@ MIXERS: dict[str, type[nn.Module]] = {"self_attention": SelfAttention, "ssru": S
 
 class TransformerDecoder(nn.Module):
     """Each layer: a mixer for earlier words, attention to the annotations, a feed-forward block. Step t reads the word
-    of step t - 1 at place t; step 0 reads a zero vector (first_input zero), <s> or </s>. The reported attention is that
-    of one head, alignment_head of alignment_layer (0: the last)."""
+    of step t - 1 at place t; step 0 reads a zero vector (first_input zero), <s>, </s> or the token 0 (id_0). The
+    reported attention is that of one head, alignment_head of alignment_layer (0: the last)."""
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -338,13 +443,13 @@ class TransformerDecoder(nn.Module):
         self.mixers = nn.ModuleList(MIXERS[section["mixer"]](section, dropout) for _ in layers)
         self.crosses = nn.ModuleList(Heads(section, annotation_size(config), dropout) for _ in layers)
         self.filters = nn.ModuleList(Filter(section, dropout) for _ in layers)
-        self.top = Top(section)
+        self.top, self.relatives = Top(section), relatives(section, False)
         self.shown = (section["alignment_layer"] or section["layers"]) - 1
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
         """As in the recurrent decoders."""
-        if first and self.config["first_input"] == "eos":
-            tokens = torch.full_like(tokens, EOS)
+        if first and self.config["first_input"] in FIRST_IDS:
+            tokens = torch.full_like(tokens, FIRST_IDS[self.config["first_input"]])
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 
@@ -368,8 +473,10 @@ class TransformerDecoder(nn.Module):
         step = state.past.step
         x, layers, weights = self.dropout(self.input(y, step)), [], []
         keys, values = (part.chunk(len(self.mixers), dim=-1) for part in (memory.keys, memory.values))
+        shared = self.config["relative_shared"]
         for i, (mixer, cross, filter) in enumerate(zip(self.mixers, self.crosses, self.filters)):
-            x, layer = mixer(x, state.layers[i], step)
+            relative = self.relatives[0 if shared else i] if len(self.relatives) else None
+            x, layer = mixer(x, state.layers[i], step, relative)
             seen, a = cross.look(cross.residual.read(x), keys[i], values[i], memory.mask[:, None])
             x = filter(cross.residual.put_out(seen, x))
             layers.append(layer)
@@ -389,7 +496,7 @@ class TransformerDecoder(nn.Module):
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"decoder.embedding": self.embedding.weight} | self.input.named_tensors(
-            "decoder.positions") | self.top.named_tensors("decoder.")
+            "decoder.") | self.top.named_tensors("decoder.") | named_relatives(self.relatives, self.config, "decoder.")
         for i, (mixer, cross, filter) in enumerate(zip(self.mixers, self.crosses, self.filters)):
             prefix = f"decoder.layers.{i}."
             tensors |= mixer.named_tensors(prefix + mixer.name) | cross.named_tensors(

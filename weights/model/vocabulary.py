@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..command import CommandError
+
 UNK, BOS, EOS = 0, 1, 2  # the ids of the special tokens in vocabularies that are trained here
 SPECIAL = ("<unk>", "<s>", "</s>")
 MAX_BYTES, MIN_SIZE, MAX_SIZE = 1 << 26, 3, 1 << 20
 
 
-class VocabularyError(ValueError):
+class VocabularyError(CommandError):
     """The vocabulary file is invalid; the message names the file and the line."""
 
 

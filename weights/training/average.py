@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from ..command import run_command
 from ..model import folder, manifest, safetensors
 
 
@@ -44,4 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

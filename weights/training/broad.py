@@ -34,6 +34,7 @@ from numpy import ndarray
 from torch import Tensor
 from tqdm import tqdm
 
+from ..command import read_json, run_command
 from ..model import config as configuration
 from ..evaluation import scores
 from ..model import folder, rejoined, safetensors, search, tokenizer
@@ -41,6 +42,7 @@ from . import fused, hiding, methods, mixture
 from .mixture import Encoded
 from ..model.network import Model
 from ..model.tokenizer import BOS, EOS, SPACE
+from .saved import load_saved
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400,
@@ -61,7 +63,7 @@ COOLED = 0.25  # share of a run with planned tokens, at its end, in which the le
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
     """Returns the validated config, and the training section with defaults filled in."""
-    recipe = json.loads(path.read_text(encoding="utf-8"))
+    recipe = read_json(path)
     training = recipe.pop("training")
     if unknown := training.keys() - DEFAULTS.keys():
         sys.exit(f"training.{min(unknown)}: unknown key")
@@ -203,7 +205,7 @@ class Run:
         path = self.out / "checkpoint.pt"
         if not path.exists():
             return
-        saved = torch.load(path)
+        saved = load_saved(path)
         if configuration.validate(saved["config"]) != self.config:
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
         self.model.load_state_dict(saved["model"])
@@ -357,4 +359,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import torch
 
+from ..command import run_command
 from ..model import config as configuration
 from ..model import folder, manifest, tokenizer
 from ..model.network import Model
+from .saved import load_saved
 
 
 def metadata(best: dict) -> dict[str, str]:
@@ -29,7 +31,7 @@ def metadata(best: dict) -> dict[str, str]:
 
 def newest(run: Path) -> dict:
     """The last checkpoint's weights in the form of best.pt's content; averaged if the run averages."""
-    saved = torch.load(run / "checkpoint.pt", map_location="cpu")
+    saved = load_saved(run / "checkpoint.pt")
     weights = {name.removeprefix("module."): tensor for name, tensor in (saved["average"] or saved["model"]).items()
                if name != "n_averaged"}
     return {"config": saved["config"], "training": saved["training"], "model": weights,
@@ -46,7 +48,7 @@ def load(model: Model, weights: dict[str, torch.Tensor]) -> None:
 def export(run: Path, out: Path, storage: str, last: bool = False) -> Path:
     """Writes the model folder `out`; returns the path of its weights. last: exports the last checkpoint, not the
     best."""
-    best = newest(run) if last else torch.load(run / "best.pt", map_location="cpu")
+    best = newest(run) if last else load_saved(run / "best.pt")
     config = configuration.validate(best["config"])
     vocabularies = [config["tokenizer"]["source"], config["tokenizer"]["target"]]
     vocabularies += [tokenizer.CHARACTERS] if config["output"]["type"] == "characters" else []
@@ -71,4 +73,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -20,6 +20,9 @@ from typing import NamedTuple
 
 import torch
 
+from ..command import run_command
+from .saved import load_saved
+
 LARGEST = 12_000_000  # bytes of a model folder
 ROOT = Path(__file__).parent.parent.parent
 
@@ -74,7 +77,7 @@ def main() -> None:
                         help="export, unknown, head, text, shortlist, opaque, quality or report: begin there")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
-    config = torch.load(arguments.run / "best.pt")["config"]
+    config = load_saved(arguments.run / "best.pt")["config"]
     flip = config["target"] == "en"
     pair = "-".join(sorted((config["source"], config["target"]), key=lambda language: language != "en"))
     with tempfile.TemporaryDirectory() as texts:
@@ -95,4 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

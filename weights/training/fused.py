@@ -187,7 +187,7 @@ def has_layers(encoder: dict) -> bool:
     """Whether Layer can compute the encoder."""
     return bool(encoder["type"] == "recurrent" and encoder["cell"] == "gru" and encoder["bidirectional"]
                 and encoder["stack"] == "joined"
-                and encoder["normalization"] == "none" and encoder["transitions"] == 0)
+                and encoder["normalization"] == "none" and encoder["transitions"] == 0 and encoder["padded_to"] == 0)
 
 
 def turned(x: Tensor, places: Tensor) -> Tensor:

@@ -34,6 +34,7 @@ import numpy
 import torch
 from torch import Tensor
 
+from ..command import run_command
 from ..model import folder, safetensors, tokenizer
 from ..model.network import Model
 from ..model.tokenizer import BOS
@@ -41,6 +42,7 @@ from . import broad, methods, mixture
 from .export import load
 from .fused import Fused
 from .mixture import Encoded
+from .saved import load_saved
 from .train import save, shrink_embeddings
 
 # Maximum length of the longer side, </s> included; each length has a graph.
@@ -139,7 +141,7 @@ def corpora(root: Path, pair: str, path: Path) -> mixture.Cache:
 def begun(start: Path) -> dict:
     """The content of a run folder's best.pt, or its equivalent for an exported model."""
     if (start / "best.pt").exists():
-        return torch.load(start / "best.pt", map_location="cpu")
+        return load_saved(start / "best.pt")
     metadata = safetensors.read(start / "model.safetensors")[1]
     seen = {key: int(metadata.get(key, "0").removeprefix("step ")) for key in ("epoch", "tokens", "gpu_seconds")}
     return {"model": folder.read(start)[0].state_dict()} | seen
@@ -395,4 +397,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -26,6 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Iterator, Mapping, NamedTuple
 
+from ..command import run_command
 from ..corpora import data
 from . import hiding, noise
 from ..alignment.links import Links, between_pieces, grow_diag_final_and, owners, parse
@@ -371,4 +372,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -27,6 +27,7 @@ import torch
 from numpy import ndarray
 from tqdm import tqdm
 
+from ..command import run_command
 from ..corpora import data
 from ..model import folder, manifest, safetensors, search
 from ..model.config import attends
@@ -200,4 +201,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

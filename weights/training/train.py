@@ -25,6 +25,7 @@ from torch.nn import functional
 from torch.optim import swa_utils
 from tqdm import tqdm
 
+from ..command import CommandError, read_json, run_command
 from ..model import config as configuration
 from ..corpora import data
 from ..evaluation import scores
@@ -35,6 +36,7 @@ from .fused import CrossEntropy, Fused, supported
 from .methods import Pair
 from ..model.network import Memory, Model
 from ..model.output import Reads
+from .saved import load_saved
 from .spelling import Spelling
 from ..model.tokenizer import BOS, EOS, Tokenizer
 
@@ -47,7 +49,9 @@ DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averag
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
     """Returns the validated config, and the training section with defaults filled in."""
-    recipe = json.loads(path.read_text(encoding="utf-8"))
+    recipe = read_json(path)
+    if not isinstance(recipe, dict) or not isinstance(recipe.get("training"), dict):
+        raise CommandError(f"{path}: not a recipe: it has no section training")
     training = DEFAULTS | recipe.pop("training")
     for key in training.keys() ^ {*REQUIRED, *DEFAULTS}:
         sys.exit(f"training.{key}: {'unknown key' if key in training else 'missing'}")
@@ -57,7 +61,7 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     if config["output"]["type"] == "pointer" and training["label_smoothing"] > 0:
         sys.exit("training.label_smoothing: must be 0 for a pointer, which has no vocabulary to smooth over")
     if config["alignment"]["size"] > 0:
-        sys.exit("alignment: a head is trained when all else is, by weights.align_head")
+        sys.exit("alignment: a head is trained when all else is, by weights.alignment.align_head")
     return config, training
 
 
@@ -257,7 +261,7 @@ class Trainer:
         path = self.out / "checkpoint.pt"
         if not path.exists():
             return
-        saved = torch.load(path, map_location=self.device)
+        saved = load_saved(path, self.device)
         # A key that is newer than the checkpoint gets its default.
         if configuration.validate(saved["config"]) != self.config:
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
@@ -360,4 +364,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from ..command import run_command
 from ..alignment import align_head
 from ..model import folder, manifest, safetensors, search, storage
 from . import hiding, mixture, noise
@@ -144,4 +145,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

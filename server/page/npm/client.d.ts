@@ -20,13 +20,15 @@ export interface Request {
   /** what the text is: text, html or xml; well-formed markup in text stays as it is, too */
   format?: "text" | "html" | "xml";
   /** what each sentence contains besides its text; all: everything that the model has, except heads and beam */
-  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "phrases" | "offsets" | "entropy" | "top_k" | "beam" | "quality" | "heads" | "timing" | "eos" | "all")[];
+  include?: string | ("tokens" | "log_probs" | "attention" | "scores" | "soft_alignment" | "alignment" | "words" | "phrases" | "offsets" | "entropy" | "top_k" | "beam" | "quality" | "heads" | "timing" | "eos" | "all")[];
   /** significant digits of the weights of attention and alignment */
   digits?: number;
   /** how words.alignment links words. best: each target word with its best source word; mutual: those that are best in both directions; balanced: mutual, after the weights are brought to sum 1 by columns and rows in turn; several: the best of each word on either side if it is sure enough, so that a compound has a link with each word that it stands for */
   links?: "best" | "mutual" | "balanced" | "several";
   /** text that each translation must begin with */
   prefix?: string;
+  /** text that the translation of a single sentence must end with; what stands between it and a prefix is decoded */
+  suffix?: string;
   /** false: leave out the warning doubtful */
   warnings?: boolean;
   /** how the translation addresses its reader: more (vous, Sie) or less (tu, du) formally; with prefer_ no warning is given where that fails, and a language without such forms is not refused */
@@ -92,6 +94,8 @@ export interface Model {
   architecture?: string;
   parameters?: number;
   alignment_head?: boolean;
+  style?: string;
+  score?: string;
   integrity?: "unlisted" | "checking" | "checked";
   sha256?: string;
   limits?: { max_source_tokens: number; max_target_ratio: number; max_target_tokens: number };
@@ -109,8 +113,9 @@ export class AligndError extends Error {
 }
 
 export class Client {
-  /** server: its address, "" for that of the page. retries: how often a busy server (429, 503) is asked again. */
-  constructor(server?: string, options?: { key?: string; retries?: number });
+  /** server: its address, "" for that of the page. retries: how often a busy server (429, 503) is asked again.
+   * fetch: what answers, if not the environment's own. */
+  constructor(server?: string, options?: { key?: string; retries?: number; fetch?: typeof fetch });
   translate(body: Request, options?: Options): Promise<TranslateReply>;
   attention(body: AttentionRequest, options?: Options): Promise<AttentionReply>;
   models(options?: Options): Promise<Model[]>;

@@ -21,6 +21,8 @@ export interface Sentence {
   log_probs: number[];
   /** [n][m]: weights of the source tokens for each target token; each row sums to 1 */
   attention?: number[][];
+  /** [n][m]: the attention's scores before the softmax; null: none */
+  scores?: ((number | null)[])[];
   /** [n][m]: what the alignment head says of each target token; attention if there is none */
   soft_alignment?: number[][];
   /** pairs of indexes: source token, target token; by soft_alignment */
@@ -52,7 +54,7 @@ export interface Answer { model?: string; source?: string; target?: string; text
 /** A reply of `/attention` or `/translate`, or one of its results. */
 export type Reply = Answer | { results: Answer[] } | { translations: Answer[] };
 
-export type View = "threads" | "map" | "lines" | "table" | "heads";
+export type View = "threads" | "map" | "lines" | "table" | "heads" | "step";
 
 export interface WordSelect { side: "source" | "target"; index: number; sentence: number; text: string; tokens: number[]; pinned: number }
 export interface Alternative { sentence: number; step: number; token: string }
@@ -63,9 +65,19 @@ export interface AligndAttentionEventMap {
   alternative: CustomEvent<Alternative>;
   force: CustomEvent<Force>;
   headselect: CustomEvent<{ head: string }>;
+  stepselect: CustomEvent<{ sentence: number; step: number }>;
   result: CustomEvent<{ result: Answer }>;
   error: CustomEvent<{ error: Error & { status: number; field?: string } }>;
 }
+
+/** The attributes, as the markup of a framework has them. */
+export interface Attributes {
+  server?: string; engine?: string; src?: string; model?: string; source?: string; target?: string; text?: string; translation?: string;
+  view?: View; look?: "alignment" | "attention"; units?: "words" | "tokens"; eos?: boolean; threshold?: number | string;
+  theme?: "light" | "dark"; label?: string; head?: string; step?: number | string; drag?: boolean;
+}
+/** Listeners as React and Svelte name them. */
+export type Listeners = { [K in keyof AligndAttentionEventMap as `on${K}`]?: (event: AligndAttentionEventMap[K]) => unknown };
 
 export class AligndAttention extends HTMLElement {
   /** What is drawn. Set it to a reply: no server is needed then. */
@@ -81,7 +93,7 @@ export class AligndAttention extends HTMLElement {
   /** The target word that stays lit, or -1. */
   pinned: number;
   readonly sentence: Sentence | undefined;
-  /** Asks the server now; done by itself when `server` and `text` are there. */
+  /** Asks the server now; done by itself when `server` or `engine`, and `text`, are there. */
   ask(): Promise<void>;
   release(): void;
   addEventListener<K extends keyof AligndAttentionEventMap>(type: K, listener: (this: AligndAttention, event: AligndAttentionEventMap[K]) => unknown, options?: boolean | AddEventListenerOptions): void;

@@ -14,69 +14,68 @@ static double sigmoid(double x) {
 
 /* ---- heads ---- */
 
-static const struct heads_shape shapes[] = {{1, 1},  {3, 1},  {2, 3},  {1, 4},  {4, 4},
-                                            {2, 8},  {8, 8},  {3, 12}, {8, 16}, {2, 17},
-                                            {6, 32}, {5, 33}, {9, 64}, {2, 100}};
+static const struct heads_shape shapes[] = {
+    {1, 1, 1},  {3, 1, 1},  {2, 3, 1},  {1, 4, 1},  {4, 4, 1},  {2, 8, 1},  {8, 8, 1},
+    {3, 12, 1}, {8, 16, 1}, {2, 17, 1}, {6, 32, 1}, {5, 33, 1}, {9, 64, 1}, {2, 100, 1}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, OFFSET = 3, MOST = 33 };
 
-/* The same vectors, of numbers that binary16 has: `distance` numbers apart, and each in memory of
- * its own, which a sanitizer guards; as float32 and as binary16. */
+/* The same vectors, of numbers that are multiples of UNIT: `distance` floats apart, and each in
+ * memory of its own, which a sanitizer guards; as float32, and narrow. */
 enum { WAYS = 4 };
+#define UNIT 0x1p-8f
 struct both {
     float *strided, *apart[MOST];
-    uint16_t *strided_halves, *halves_apart[MOST];
+    float *strided_narrow, *narrow_apart[MOST];
     struct looked_at ways[WAYS];
 };
 
-/* Of a number that is a multiple of 2^-8, and less than 4. */
-static uint16_t half_of(float x) {
-    uint16_t sign = x < 0 ? 0x8000 : 0;
-    int exponent;
-    float fraction = frexpf(fabsf(x), &exponent); /* 0.5..1 */
-    return x == 0 ? sign
-                  : (uint16_t)(sign | (uint32_t)(exponent + 14) << 10 |
-                               (uint32_t)(fraction * 2048 - 1024));
+static void write_narrow(const float *x, size_t n, float *out) {
+    const float unit = UNIT;
+    int16_t *numbers = (int16_t *)(void *)out;
+    for (size_t i = 0; i < n; i++)
+        numbers[i] = (int16_t)(x[i] / UNIT);
+    memcpy(out + (n + 1) / 2, &unit, sizeof unit);
 }
 
 static struct both make_both(size_t count, size_t size) {
-    size_t distance = size + 5;
-    size_t numbers = (count - 1) * distance + size;
-    struct both both = {.strided = malloc(numbers * sizeof(float)),
-                        .strided_halves = malloc(numbers * sizeof(uint16_t))};
+    size_t room = kept_room(size, true), distance = size + 5, narrow_distance = room + 5;
+    struct both both = {.strided = malloc(((count - 1) * distance + size) * sizeof(float)),
+                        .strided_narrow =
+                            malloc(((count - 1) * narrow_distance + room) * sizeof(float))};
     float *values = noise(count * size, 2, 7);
     for (size_t i = 0; i < count * size; i++)
-        values[i] = rintf(values[i] * 256) / 256;
+        values[i] = rintf(values[i] / UNIT) * UNIT;
     for (size_t t = 0; t < count; t++) {
-        both.halves_apart[t] = malloc((OFFSET + size) * sizeof(uint16_t));
-        for (size_t i = 0; i < size; i++)
-            both.strided_halves[t * distance + i] = both.halves_apart[t][OFFSET + i] =
-                half_of(values[t * size + i]);
-        memcpy(both.strided + t * distance, values + t * size, size * sizeof(float));
+        const float *vector = values + t * size;
+        memcpy(both.strided + t * distance, vector, size * sizeof(float));
         both.apart[t] = malloc((OFFSET + size) * sizeof(float));
-        memcpy(both.apart[t] + OFFSET, values + t * size, size * sizeof(float));
+        memcpy(both.apart[t] + OFFSET, vector, size * sizeof(float));
+        both.narrow_apart[t] = malloc((OFFSET + room) * sizeof(float));
+        write_narrow(vector, size, both.narrow_apart[t] + OFFSET);
+        write_narrow(vector, size, both.strided_narrow + t * narrow_distance);
     }
     free(values);
     both.ways[0] = (struct looked_at){.first = both.strided, .distance = distance};
     both.ways[1] =
         (struct looked_at){.offset = OFFSET}; /* the path: set_paths, since the struct is copied */
     both.ways[2] = (struct looked_at){
-        .first = (const float *)(void *)both.strided_halves, .distance = distance, .half = true};
-    both.ways[3] = (struct looked_at){.offset = OFFSET, .half = true};
+        .first = both.strided_narrow, .distance = narrow_distance, .narrow = true};
+    both.ways[3] = (struct looked_at){.offset = OFFSET, .narrow = true};
     return both;
 }
 
 static void set_paths(struct both *both) {
     both->ways[1].path = (const float *const *)both->apart;
-    both->ways[3].path = (const float *const *)(void *)both->halves_apart;
+    both->ways[3].path = (const float *const *)both->narrow_apart;
 }
 
 static void free_both(struct both *both, size_t count) {
     for (size_t t = 0; t < count; t++) {
         free(both->apart[t]);
-        free(both->halves_apart[t]);
+        free(both->narrow_apart[t]);
     }
     free(both->strided);
-    free(both->strided_halves);
+    free(both->strided_narrow);
 }
 
 static double score_of(const struct heads_shape *heads, const float *q, const float *key,
@@ -204,9 +203,8 @@ static void attend_row(const struct heads_shape *heads, const struct mutual *m, 
         double e = 0;
         for (size_t i = head * heads->size; i < (head + 1) * heads->size; i++)
             e += (double)m->q[t * m->distance + i] * (double)m->k[j * m->distance + i];
-        double apart = fabs((double)t - (double)j);
-        weights[j] =
-            exp(e / sqrt((double)heads->size) - (m->slopes ? (double)m->slopes[head] * apart : 0));
+        const float *lean = m->lean ? m->lean + head * m->lean_distance + j - t : NULL;
+        weights[j] = exp(e * (double)heads->scale + (lean ? (double)*lean : 0));
         total += weights[j];
     }
     for (size_t j = 0; j < m->n; j++)
@@ -253,15 +251,27 @@ static void check_rows_alone(const struct block_kernels *kernels, const struct h
     free(untouched);
 }
 
-static void check_attend(const struct block_kernels *kernels, const struct heads_shape *heads,
-                         size_t n, bool alibi) {
-    size_t size = heads->count * heads->size, distance = size + 3;
+static void check_attend(const struct block_kernels *kernels, const struct heads_shape *shape,
+                         size_t n, bool leans) {
+    const struct heads_shape own = {shape->count, shape->size,
+                                    leans ? 0.7f : 1 / sqrtf((float)shape->size)},
+                             *heads = &own;
+    size_t size = heads->count * heads->size, distance = size + 3, apart = 2 * n + 1;
     float *q = noise(n * distance, 1, 3), *k = noise(n * distance, 1, 4),
           *v = noise(n * distance, 2, 5);
-    float *slopes = noise(heads->count, 1, 6), *scratch = guarded(mutual_scratch(heads, n)),
+    float *lean = noise(heads->count * apart, 1, 6), *scratch = guarded(mutual_scratch(heads, n)),
           *out = guarded(n * size), *weights = guarded(n * heads->count * n);
-    struct mutual mutual = {
-        q, k, v, distance, n, 0, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
+    struct mutual mutual = {.q = q,
+                            .k = k,
+                            .v = v,
+                            .distance = distance,
+                            .n = n,
+                            .rows = n,
+                            .lean = leans ? lean + n - 1 : NULL,
+                            .lean_distance = apart,
+                            .scratch = scratch,
+                            .weights = leans ? weights : NULL,
+                            .out = out};
     kernels->attend(heads, &mutual);
     check_attended(heads, &mutual);
     check_rows_alone(kernels, heads, mutual);
@@ -273,7 +283,7 @@ static void check_attend(const struct block_kernels *kernels, const struct heads
     free(q);
     free(k);
     free(v);
-    free(slopes);
+    free(lean);
 }
 
 START_TEST(rows_look_at_each_other) {
@@ -285,40 +295,46 @@ END_TEST
 
 /* By hand: binary16 has 10 bits of fraction, of even ones the nearest; below 2^-14 multiples of
  * 2^-24; nothing above 65504. */
-START_TEST(halves_are_rounded) {
-    static const struct {
-        float x;
-        uint16_t half;
-    } all[] = {{0, 0},
-               {-0.0f, 0x8000},
-               {1, 0x3c00},
-               {-2, 0xc000},
-               {1 + 0x1p-11f, 0x3c00},
-               {1 + 0x3p-11f, 0x3c02},
-               {1 + 0x1.1p-11f, 0x3c01},
-               {0x1p-14f, 0x0400},
-               {0x1p-24f, 0x0001},
-               {0x1p-26f, 0},
-               {0x1.8p-24f, 0x0002},
-               {65504, 0x7bff},
-               {65535, 0x7bff},
-               {-1e30f, 0xfbff},
-               {INFINITY, 0x7bff},
-               {0.333333333f, 0x3555},
-               {-1e-5f, 0x80a8},
-               {3.14159265f, 0x4248}};
-    enum { COUNT = sizeof all / sizeof *all };
-    for (size_t n = 1; n <= COUNT; n++) {
-        float *x = malloc(n * sizeof *x);
-        uint16_t *out = malloc(n * sizeof *out);
+/* Each number is within half a unit, and the greatest is exact. */
+START_TEST(narrow_is_rounded) {
+    const struct block_kernels *kernels = kernel_set(_i)->blocks;
+    for (size_t n = 1; n <= 70; n++) {
+        float *x = noise(n, 3, (unsigned)n), *out = guarded(kept_room(n, true));
+        float top = 0, unit;
+        kernels->narrow(x, n, out);
+        const int16_t *numbers = (const int16_t *)(const void *)out;
+        memcpy(&unit, out + (n + 1) / 2, sizeof unit);
         for (size_t i = 0; i < n; i++)
-            x[i] = all[COUNT - n + i].x;
-        kernel_set(_i)->blocks->halve(x, n, out);
-        for (size_t i = 0; i < n; i++)
-            ck_assert_msg(out[i] == all[COUNT - n + i].half, "%g: got %#x, want %#x", (double)x[i],
-                          out[i], all[COUNT - n + i].half);
+            top = fmaxf(top, fabsf(x[i]));
+        ck_assert_float_eq(unit, top / 32767);
+        for (size_t i = 0; i < n; i++) {
+            float error = fabsf(x[i] - (float)numbers[i] * unit);
+            ck_assert_msg(error <= unit * 0.501f, "%g in units of %g: %d", (double)x[i],
+                          (double)unit, numbers[i]);
+            ck_assert(fabsf(x[i]) < top || abs(numbers[i]) == 32767);
+        }
+        ck_assert(guards_intact(out, kept_room(n, true)));
+        guarded_free(out);
         free(x);
-        free(out);
+    }
+}
+END_TEST
+
+/* Numbers that no unit suits: a vector with NaN or an infinity is NaN, one of tiny numbers 0. */
+START_TEST(narrow_of_odd_numbers) {
+    static const float odd[] = {NAN, -NAN, INFINITY, -INFINITY, 0, 1e-38f, -1e-45f, FLT_MAX};
+    enum { N = 37, FINITE = 4, TINY = 7 };
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+        for (size_t at = 0; at < N; at++) {
+            float x[N] = {0}, out[N], unit;
+            x[at] = odd[k];
+            kernel_set(_i)->blocks->narrow(x, N, out);
+            const int16_t *numbers = (const int16_t *)(const void *)out;
+            memcpy(&unit, out + (N + 1) / 2, sizeof unit);
+            ck_assert_int_eq(isnan(unit) != 0, k < FINITE);
+            for (size_t i = 0; k >= FINITE && i < N; i++)
+                ck_assert_int_eq(numbers[i], k >= TINY && i == at ? 32767 : 0);
+        }
     }
 }
 END_TEST
@@ -337,13 +353,18 @@ static double gelu(double x) {
     return x * erfc(-x * sqrt(0.5)) / 2;
 }
 
+static double gelu_tanh(double x) {
+    return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
 static const struct {
     const char *name;
     double (*exact)(double x);
     size_t offset; /* of the function in struct block_kernels */
 } activations[] = {{"relu", relu, offsetof(struct block_kernels, relu)},
                    {"swish", swish, offsetof(struct block_kernels, swish)},
-                   {"gelu", gelu, offsetof(struct block_kernels, gelu)}};
+                   {"gelu", gelu, offsetof(struct block_kernels, gelu)},
+                   {"gelu_tanh", gelu_tanh, offsetof(struct block_kernels, gelu_tanh)}};
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
 typedef void activation(float *x, size_t n);
@@ -443,7 +464,8 @@ Suite *blocks_suite(void) {
     tcase_add_loop_test(cases, sums_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, weights_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, rows_look_at_each_other, 0, kernel_sets());
-    tcase_add_loop_test(cases, halves_are_rounded, 0, kernel_sets());
+    tcase_add_loop_test(cases, narrow_is_rounded, 0, kernel_sets());
+    tcase_add_loop_test(cases, narrow_of_odd_numbers, 0, kernel_sets());
     tcase_add_loop_test(cases, activations_of_every_size, 0, kernel_sets());
     tcase_add_loop_test(cases, what_is_not_a_number_stays_none, 0, kernel_sets());
     tcase_add_loop_test(cases, ssru_of_every_size, 0, kernel_sets());

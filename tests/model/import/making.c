@@ -89,7 +89,7 @@ const char *put_archive(const char *folder, const char *name, const char *format
     return path;
 }
 
-void bytes_add(struct bytes *bytes, const void *more, size_t count) {
+void bytes_add(struct made_bytes *bytes, const void *more, size_t count) {
     bytes->at = realloc(bytes->at, bytes->count + count + 1);
     ck_assert_ptr_nonnull(bytes->at);
     if (count)
@@ -97,24 +97,24 @@ void bytes_add(struct bytes *bytes, const void *more, size_t count) {
     bytes->count += count;
 }
 
-void bytes_text(struct bytes *bytes, const char *text) {
+void bytes_text(struct made_bytes *bytes, const char *text) {
     bytes_add(bytes, text, strlen(text));
 }
 
-void bytes_u64(struct bytes *bytes, uint64_t number) {
+void bytes_u64(struct made_bytes *bytes, uint64_t number) {
     bytes_add(bytes, &number, sizeof number);
 }
 
-void bytes_done(struct bytes *bytes) {
+void bytes_done(struct made_bytes *bytes) {
     free(bytes->at);
-    *bytes = (struct bytes){NULL, 0};
+    *bytes = (struct made_bytes){NULL, 0};
 }
 
-struct bytes npy_of(const char *shape, size_t count, const float *numbers) {
+struct made_bytes npy_of(const char *shape, size_t count, const float *numbers) {
     char header[128];
     int length = snprintf(header, sizeof header,
                           "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }\n", shape);
-    struct bytes made = {NULL, 0};
+    struct made_bytes made = {NULL, 0};
     bytes_add(&made, "\x93NUMPY\x01", 8);
     bytes_add(&made, (const char[]){(char)length, 0}, 2);
     bytes_text(&made, header);
@@ -126,7 +126,7 @@ struct bytes npy_of(const char *shape, size_t count, const float *numbers) {
 const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count,
                     const char *options) {
     struct member members[64];
-    struct bytes contents[64] = {{NULL, 0}};
+    struct made_bytes contents[64] = {{NULL, 0}};
     char names[64][128];
     ck_assert_uint_lt(count, 63);
     for (size_t i = 0; i < count; i++) {
@@ -152,8 +152,9 @@ const char *put_npz(const char *folder, const char *name, const struct given *te
     return path;
 }
 
-struct bytes bin_of(const struct given *tensors, size_t count, const char *options, bool int8) {
-    struct bytes heads = {NULL, 0}, names = {NULL, 0}, shapes = {NULL, 0}, data = {NULL, 0};
+struct made_bytes bin_of(const struct given *tensors, size_t count, const char *options,
+                         bool int8) {
+    struct made_bytes heads = {NULL, 0}, names = {NULL, 0}, shapes = {NULL, 0}, data = {NULL, 0};
     bytes_u64(&heads, 1);
     bytes_u64(&heads, count + 1);
     for (size_t i = 0; i < count; i++) {

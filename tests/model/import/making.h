@@ -31,17 +31,17 @@ const char *put_archive(const char *folder, const char *name, const char *format
                         const char *filter, const struct member *members, size_t count);
 
 /* Bytes that grow. */
-struct bytes {
+struct made_bytes {
     char *at; /* [count], malloc'ed */
     size_t count;
 };
-void bytes_add(struct bytes *bytes, const void *more, size_t count);
-void bytes_text(struct bytes *bytes, const char *text);
-void bytes_u64(struct bytes *bytes, uint64_t number);
-void bytes_done(struct bytes *bytes);
+void bytes_add(struct made_bytes *bytes, const void *more, size_t count);
+void bytes_text(struct made_bytes *bytes, const char *text);
+void bytes_u64(struct made_bytes *bytes, uint64_t number);
+void bytes_done(struct made_bytes *bytes);
 
 /* A .npy file of float32: numbers NULL: 0.5, 1, 1.5 and so on. */
-struct bytes npy_of(const char *shape, size_t count, const float *numbers);
+struct made_bytes npy_of(const char *shape, size_t count, const float *numbers);
 
 /* A tensor of a model. */
 struct given {
@@ -52,7 +52,7 @@ struct given {
  * are. */
 const char *put_npz(const char *folder, const char *name, const struct given *tensors, size_t count,
                     const char *options);
-struct bytes bin_of(const struct given *tensors, size_t count, const char *options, bool int8);
+struct made_bytes bin_of(const struct given *tensors, size_t count, const char *options, bool int8);
 
 /* A transformer of Marian with an SSRU: d 8, feed-forward 12, one layer on each side, one embedding
  * of 9 words. */

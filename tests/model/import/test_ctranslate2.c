@@ -6,6 +6,7 @@
 #include "model/translator.h"
 #include "model/weights/config.h"
 #include "tests/model/import/making.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -121,13 +122,13 @@ static float scale_of(const struct variable *v, enum numbers numbers, size_t row
     return numbers == INT8 && v->dims == 2 ? ldexpf(64, (int)(row % 3)) : 128;
 }
 
-static void put_string(struct bytes *bytes, const char *text) {
+static void put_string(struct made_bytes *bytes, const char *text) {
     bytes_add(bytes, &(uint16_t){(uint16_t)(strlen(text) + 1)}, 2);
     bytes_add(bytes, text, strlen(text) + 1);
 }
 
-static void put_head(struct bytes *bytes, const struct model *model, const char *name, size_t dims,
-                     const size_t *shape, uint8_t type, uint32_t item) {
+static void put_head(struct made_bytes *bytes, const struct model *model, const char *name,
+                     size_t dims, const size_t *shape, uint8_t type, uint32_t item) {
     uint32_t count = 1;
     put_string(bytes, name);
     bytes_add(bytes, &(uint8_t){(uint8_t)dims}, 1);
@@ -139,14 +140,16 @@ static void put_head(struct bytes *bytes, const struct model *model, const char 
     bytes_add(bytes, &(uint32_t){model->version >= 4 ? count * item : count}, 4);
 }
 
-static void put_scales(struct bytes *bytes, const struct model *model, const struct variable *v) {
+static void put_scales(struct made_bytes *bytes, const struct model *model,
+                       const struct variable *v) {
     bool rows = model->numbers == INT8;
     put_head(bytes, model, tensors_named("%s%s", v->name, "_scale").text, rows, v->shape, 0, 4);
     for (size_t r = 0; r < (rows ? v->shape[0] : 1); r++)
         bytes_add(bytes, &(float){scale_of(v, model->numbers, r)}, 4);
 }
 
-static void put_variable(struct bytes *bytes, const struct model *model, const struct variable *v) {
+static void put_variable(struct made_bytes *bytes, const struct model *model,
+                         const struct variable *v) {
     enum numbers numbers = v->flag                                       ? INT8
                            : v->quantisable || model->numbers == FLOAT16 ? model->numbers
                                                                          : FLOAT32;
@@ -178,8 +181,8 @@ static bool is_alias(const struct model *model, const char *name) {
                              strcmp(name, "decoder/projection/weight") == 0);
 }
 
-static struct bytes bytes_of(const struct model *model) {
-    struct bytes bytes = {NULL, 0};
+static struct made_bytes bytes_of(const struct model *model) {
+    struct made_bytes bytes = {NULL, 0};
     uint32_t count = 0;
     bytes_add(&bytes, &model->version, 4);
     if (model->version >= 2) {
@@ -217,7 +220,7 @@ static const char *make_folder(const char *name) {
 
 static const char *put_model(const char *name, const struct model *model) {
     const char *in = make_folder(name);
-    struct bytes bytes = bytes_of(model);
+    struct made_bytes bytes = bytes_of(model);
     put_file(in, "model.bin", bytes.at, bytes.count);
     bytes_done(&bytes);
     put_text(in, "source_vocabulary.txt", words);
@@ -256,13 +259,8 @@ static struct translator *open_model(const char *name) {
 static double scored(const struct translator *t, const char *text, const char *target) {
     struct search_options options = {
         .strategy = search_find("greedy"), .n_best = 1, .length_penalty = 1};
-    struct sentence *sentences, *done[1];
-    size_t count;
+    struct sentence *sentences = model_prepare(t, text, &options, &arena), *done[1];
     struct batch *batch = batch_create(t, 1, &err);
-    ck_assert_int_eq(
-        sentence_prepare(t, text, strlen(text), false, &options, &arena, &sentences, &count, &err),
-        0);
-    ck_assert_uint_eq(count, 1);
     ck_assert_int_eq(sentence_force(sentences, target, strlen(target), &err), 0);
     batch_admit(batch, &(struct sentence *){sentences}, 1);
     size_t steps = 0;
@@ -347,6 +345,127 @@ START_TEST(rows_keep_their_scales) {
 }
 END_TEST
 
+static const char *config_of(const char *name) {
+    char *text;
+    size_t size;
+    const char *path = source_say(&arena, "%s/models/%s/config.json", folder.path, name);
+    ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
+    return text;
+}
+
+static void has_all(const char *text, const char *const *wanted, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(strstr(text, wanted[i]) != NULL, "%s is not in %s", wanted[i], text);
+}
+
+/* Returns the float32 numbers of a matrix [D, D] of the model that was imported as m. */
+static void read_square(const char *name, float out[D * D]) {
+    struct container made = {.file = -1};
+    const char *path = source_say(&arena, "%s/models/m/model.safetensors", folder.path);
+    ck_assert_int_eq(tensors_open_safetensors(path, &arena, &made, &err), 0);
+    const struct stored_tensor *found = tensors_find_stored(&made, name);
+    ck_assert_msg(found != NULL, "%s", name);
+    ck_assert_int_eq(tensors_numbers(found, 0, D * D, out, &err), 0);
+    tensors_close(&made);
+}
+
+/* Turns a tiny model into one of quickmt-train's kind: norms by the root mean square, gates, and
+ * one key and value for both heads. */
+static void modernise(struct model *model) {
+    static const char *const sides[] = {"encoder", "decoder"};
+    size_t kept = 0;
+    for (size_t i = 0; i < model->count; i++)
+        if (!source_ends(model->variables[i].name, "layer_norm/beta"))
+            model->variables[kept++] = model->variables[i];
+    model->count = kept;
+    for (size_t i = 0; i < model->count; i++) {
+        struct variable *v = &model->variables[i];
+        bool own = strstr(v->name, "self_attention/linear_0"),
+             cross = strstr(v->name, "/attention/linear_1");
+        v->shape[0] = own ? D + 2 * D / 2 : cross ? 2 * D / 2 : v->shape[0];
+    }
+    for (size_t s = 0; s < 2; s++) {
+        add_linear(model, sides[s], "ffn/linear_0_noact", F, D);
+        add_flag(model, tensors_named("%s/layer_0/self_attention/num_heads_kv", sides[s]).text, 1);
+        add_flag(model, tensors_named("%s/multi_query_attention", sides[s]).text, 1);
+    }
+}
+
+/* Heads that share a key and a value become heads with equal ones. */
+START_TEST(models_of_quickmt) {
+    static const char *const wanted[] = {"\"norm_type\": \"rms\"", "\"gated\": true",
+                                         "\"bos\": true", "\"embedding_norm\": true"};
+    struct model model = tiny(6);
+    modernise(&model);
+    add(&model, "encoder/layernorm_embedding/gamma", 1, D, 0);
+    const char *in = put_model("in", &model);
+    put_text(in, "config.json", "{\"add_source_bos\": true, \"add_source_eos\": true}");
+    ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
+    has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
+    static const struct {
+        const char *theirs, *ours;
+        size_t rows, first;
+    } shared[] = {
+        {"encoder/layer_0/self_attention/linear_0", "encoder.layers.0.self.key", 2 * D, D},
+        {"encoder/layer_0/self_attention/linear_0", "encoder.layers.0.self.value", 2 * D,
+         D + D / 2},
+        {"decoder/layer_0/attention/linear_1", "decoder.layers.0.cross.key", D, 0},
+        {"decoder/layer_0/attention/linear_1", "decoder.layers.0.cross.value", D, D / 2}};
+    for (int i = 0; i < COUNT(shared); i++) {
+        float got[D * D];
+        struct variable theirs = {.dims = 2, .shape = {shared[i].rows, D}};
+        snprintf(theirs.name, sizeof theirs.name, "%s/weight", shared[i].theirs);
+        read_square(source_say(&arena, "%s.weight", shared[i].ours), got);
+        for (size_t k = 0; k < D * D; k++)
+            ck_assert_double_eq((double)got[k],
+                                whole_of(&theirs, shared[i].first * D + k % (2 * D)) /
+                                    (double)scale_of(&theirs, FLOAT32, 0));
+    }
+    struct translator *t = open_model("m");
+    ck_assert(isfinite(scored(t, "a b c", "d e")));
+    translator_free(t);
+
+    model.numbers = INT8;
+    ck_assert_msg(import_into(put_model("small", &model), "small", NULL) == 0, "%s", err.message);
+    translator_free(open_model("small"));
+}
+END_TEST
+
+/* Positions rotate: the score depends on the order of words, and on the pairs of columns. */
+START_TEST(positions_that_rotate) {
+    static const char *const wanted[] = {"\"positions\": \"rotary\"",
+                                         "\"rotary_pairs\": \"neighbours\""};
+    static const char *const sides[] = {"encoder", "decoder"};
+    struct model model = tiny(6);
+    for (size_t s = 0; s < 2; s++)
+        add_flag(&model, tensors_named("%s/layer_0/self_attention/rotary_dim", sides[s]).text, 0);
+    ck_assert_msg(import_into(put_model("in", &model), "m", NULL) == 0, "%s", err.message);
+    has_all(config_of("m"), wanted, sizeof wanted / sizeof *wanted);
+    struct translator *t = open_model("m");
+    ck_assert(fabs(scored(t, "a b c", "d e") - scored(t, "c b a", "d e")) > 1e-6);
+    translator_free(t);
+}
+END_TEST
+
+/* <s> before a source is a token that the encoder reads and that belongs to no word. */
+START_TEST(sources_begin_with_a_token) {
+    const struct search_options options = {.strategy = search_find("greedy"), .n_best = 1};
+    struct model model = tiny(6);
+    const char *in = put_model("in", &model);
+    put_text(in, "config.json", "{\"add_source_bos\": true, \"add_source_eos\": true}");
+    ck_assert_msg(import_into(in, "m", NULL) == 0, "%s", err.message);
+    struct translator *t = open_model("m");
+    struct sentence *sentence = model_prepare(t, "a b c", &options, &arena);
+    ck_assert_uint_eq(sentence->length, 5);
+    ck_assert_str_eq(sentence->tokens[0].piece, "<s>");
+    ck_assert_str_eq(sentence->tokens[4].piece, "</s>");
+    ck_assert_uint_eq(sentence_own(sentence).begin, 1);
+    ck_assert_uint_eq(sentence_own(sentence).end, 4);
+    sentence_done(sentence);
+    translator_free(t);
+}
+END_TEST
+
 /* Scopes and suffixes as OpenNMT-tf writes them. */
 START_TEST(names_of_the_first_revision) {
     static const char *const pairs[][2] = {
@@ -405,19 +524,6 @@ START_TEST(names_of_the_first_revision) {
     }
 }
 END_TEST
-
-static const char *config_of(const char *name) {
-    char *text;
-    size_t size;
-    const char *path = source_say(&arena, "%s/models/%s/config.json", folder.path, name);
-    ck_assert_int_eq(source_read(path, 1 << 20, &arena, &text, &size, &err), 0);
-    return text;
-}
-
-static void has_all(const char *text, const char *const *wanted, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        ck_assert_msg(strstr(text, wanted[i]) != NULL, "%s is not in %s", wanted[i], text);
-}
 
 /* What the file and config.json say becomes keys of alignd's config.json. */
 START_TEST(what_the_files_say_is_kept) {
@@ -483,8 +589,8 @@ START_TEST(vocabularies_of_all_kinds) {
 }
 END_TEST
 
-static struct bytes sentencepiece_of(void) {
-    struct bytes bytes = {NULL, 0};
+static struct made_bytes sentencepiece_of(void) {
+    struct made_bytes bytes = {NULL, 0};
     FILE *file = fopen("tests/data/tiny.en.spm", "rb");
     char part[4096];
     size_t got;
@@ -519,7 +625,7 @@ START_TEST(packages_of_argos) {
     for (size_t i = 0; i < model.count; i++)
         if (model.variables[i].shape[0] == V)
             model.variables[i].shape[0] = count;
-    struct bytes bytes = bytes_of(&model), spm = sentencepiece_of();
+    struct made_bytes bytes = bytes_of(&model), spm = sentencepiece_of();
     static const char metadata[] =
         "{\"from_code\": \"zt\", \"to_code\": \"pb\", \"type\": \"translate\"%s}";
     const char *prefixes[] = {"", ", \"target_prefix\": \"\xe2\x96\x81I\""};
@@ -555,10 +661,9 @@ static struct sentence *between(const struct translator *t, const char *text, co
                                      .length_penalty = 1,
                                      .max_length = 5};
     struct sentence *done[1];
-    size_t count, steps = 0;
+    size_t steps = 0;
     struct batch *batch = batch_create(t, 3, &err);
-    ck_assert_int_eq(
-        sentence_prepare(t, text, strlen(text), false, &options, &arena, list, &count, &err), 0);
+    *list = model_prepare(t, text, &options, &arena);
     ck_assert_msg(sentence_choose_languages(*list, source, target, &err) == 0, "%s", err.message);
     (*list)->caller.wants_looks = looks;
     batch_admit(batch, &(struct sentence *){*list}, 1);
@@ -677,22 +782,19 @@ static const struct {
 } lacking[] = {
     {"decoder/layer_0/self_attention/relative_position_keys", 0, 2,
      "relative_position_keys: the model has relative positions"},
-    {"encoder/layer_0/self_attention/relative_attention_bias", 0, 2,
-     "as T5 and MADLAD-400 have them, which alignd does not"},
-    {"decoder/layer_0/self_attention/rotary_dim", 2, 0,
-     "rotary_dim: the model has rotary positions"},
+    {"decoder/layer_0/self_attention/rotary_dim", 3, 0,
+     "rotary_dim: 3 columns of heads of 2 with the base 10000 are not supported"},
+    {"decoder/layer_0/self_attention/rotary_scaling_type", 1, 0,
+     "rotary_scaling_type: the model has scaled rotary positions"},
     {"decoder/alibi", 1, 0, "decoder/alibi: the model has CTranslate2's ALiBi"},
-    {"decoder/multi_query_attention", 1, 0, "keys for several heads"},
-    {"decoder/num_heads_kv", 1, 0,
-     "num_heads_kv: the model has attention with keys for several heads"},
     {"decoder/sliding_window", 4, 0, "a window of self-attention"},
     {"decoder/layer_0/self_attention/queries_scale", 1, 0, "another scale of queries"},
-    {"decoder/scale_outputs", 2, 0, "a scale of the output"},
+    {"decoder/scale_outputs", 2, 0,
+     "decoder/scale_outputs: must be 1, or 1 by the root of the size"},
     {"encoder/embeddings_1/weight", 0, 2, "a source of several factors"},
-    {"encoder/layernorm_embedding/gamma", 0, 1, "as BART and mBART have it, which alignd does not"},
-    {"decoder/layer_0/ffn/linear_0_noact/weight", 0, 2, "a gated feed-forward"},
-    {"decoder/activation", 1, 0,
-     "decoder/activation: gelu by tanh is not supported (supported: relu, swish, gelu)"},
+    {"decoder/activation", 4, 0,
+     "decoder/activation: gelu by sigmoid is not supported (supported: relu, swish, gelu, gelu by "
+     "tanh)"},
     {"decoder/activation", 9, 0, "decoder/activation: an unknown one is not supported"},
     {"decoder/new_part", 0, 2,
      "decoder/new_part: unknown, so the model has a part that alignd does not have"},
@@ -749,7 +851,6 @@ END_TEST
 static const struct {
     const char *file, *content, *message;
 } beside[] = {
-    {"config.json", "{\"add_source_bos\": true}", "add_source_bos true is not supported"},
     {"config.json", "{\"layer_norm_epsilon\": 1}",
      "layer_norm_epsilon must be between 1e-12 and 0.1, got 1"},
     {"config.json", "{\"decoder_start_token\": \"<pad>\"}",
@@ -812,7 +913,7 @@ START_TEST(files_that_are_cut_anywhere_are_refused) {
         struct model model = tiny(version);
         model.numbers = INT8;
         model.shared = version == 6;
-        struct bytes bytes = bytes_of(&model);
+        struct made_bytes bytes = bytes_of(&model);
         struct ctranslate2_head head;
         struct container container = {.file = -1};
         for (size_t size = 0; size < bytes.count;
@@ -878,6 +979,9 @@ Suite *ctranslate2_suite(void) {
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, all_kinds_are_one_model);
     tcase_add_test(tcase, rows_keep_their_scales);
+    tcase_add_test(tcase, models_of_quickmt);
+    tcase_add_test(tcase, positions_that_rotate);
+    tcase_add_test(tcase, sources_begin_with_a_token);
     tcase_add_test(tcase, names_of_the_first_revision);
     tcase_add_test(tcase, what_the_files_say_is_kept);
     tcase_add_test(tcase, vocabularies_of_all_kinds);

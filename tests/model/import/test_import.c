@@ -154,17 +154,17 @@ START_TEST(options_are_read) {
     ck_assert(options.transformer);
     ck_assert_str_eq(options.norm, "pre");
     ck_assert_uint_eq(options.tied_layers[1], 1);
-    ck_assert_str_eq(marian_option(&options, "transformer-ffn-activation"), "swish");
+    ck_assert_str_eq(marian_options_value(&options, "transformer-ffn-activation"), "swish");
     ck_assert_int_eq(read_options(RECURRENT "learn-rate: 0.1\n", false, &options), 0);
     ck_assert_str_eq(options.ignored, "learn-rate");
     ck_assert_int_eq(read_options("{\"dim_word\": 5, \"dim\": 4, \"layer_normalisation\": true, "
                                   "\"enc_recurrence_transition_depth\": 4, \"lrate\": 1}",
                                   false, &options),
                      0);
-    ck_assert_str_eq(marian_option(&options, "type"), "nematus");
-    ck_assert_str_eq(marian_option(&options, "enc-cell-depth"), "4");
-    ck_assert_str_eq(marian_option(&options, "layer-normalization"), "true");
-    ck_assert(!marian_shares(&options));
+    ck_assert_str_eq(marian_options_value(&options, "type"), "nematus");
+    ck_assert_str_eq(marian_options_value(&options, "enc-cell-depth"), "4");
+    ck_assert_str_eq(marian_options_value(&options, "layer-normalization"), "true");
+    ck_assert(!marian_options_share_embedding(&options));
 }
 END_TEST
 
@@ -359,7 +359,7 @@ struct list {
 static const struct list good = {2, 6, 4, {0, 1, 1, 3, 3, 4}, {4, 2, 3, 4}};
 
 static const char *put_list(struct list list, uint64_t magic, bool broken) {
-    struct bytes bytes = {NULL, 0};
+    struct made_bytes bytes = {NULL, 0};
     uint64_t h = 0, word;
     bytes_u64(&bytes, magic);
     bytes_u64(&bytes, 0);
@@ -450,7 +450,7 @@ END_TEST
 
 START_TEST(quality_models) {
     float weights[QUALITY_WEIGHTS], numbers[13] = {2, 1, 1, 1, 3, 0, 0, 0, 4, 0, 0, 0, 5};
-    struct bytes bytes = {NULL, 0};
+    struct made_bytes bytes = {NULL, 0};
     bytes_u64(&bytes, UINT64_C(0x78CC336F1D54B180));
     bytes_u64(&bytes, 4);
     bytes_add(&bytes, numbers, sizeof numbers);
@@ -496,8 +496,8 @@ END_TEST
 START_TEST(tensors_are_put_together) {
     struct tensors tensors;
     struct container container;
-    struct bytes a = npy_of("(2, 3)", 6, (const float[]){1, 2, 3, 4, 5, 6}),
-                 v = npy_of("(1, 4)", 4, (const float[]){10, 20, 30, 40});
+    struct made_bytes a = npy_of("(2, 3)", 6, (const float[]){1, 2, 3, 4, 5, 6}),
+                      v = npy_of("(1, 4)", 4, (const float[]){10, 20, 30, 40});
     const struct member members[] = {{"a.npy", a.at, a.count, NULL},
                                      {"v.npy", v.at, v.count, NULL}};
     const char *path = put_archive(folder.path, "x.npz", "zip", "", members, 2),
@@ -527,7 +527,9 @@ START_TEST(tensors_are_put_together) {
     tensors_make(&tensors, "one", 2, 2)->identity = true;
     tensors_copy(&tensors, "first.row", matrix, 1, 3);
     tensors_check_left(&tensors, "unknown");
-    ck_assert_int_eq(tensors_write(&tensors, out, STORAGE_FLOAT32, "x", NULL, &bytes, &err), 0);
+    ck_assert_int_eq(tensors_write(&tensors, &(struct tensors_file){out, STORAGE_FLOAT32, "x"},
+                                   NULL, &bytes, &err),
+                     0);
     struct safetensors *file = safetensors_open(out, &err);
     ck_assert_ptr_nonnull(file);
     static const struct {
@@ -688,7 +690,7 @@ START_TEST(a_model_is_imported) {
 END_TEST
 
 START_TEST(archives_and_binaries_are_imported) {
-    struct bytes bytes = bin_of(tiny_tensors, tiny_count, tiny_options, true);
+    struct made_bytes bytes = bin_of(tiny_tensors, tiny_count, tiny_options, true);
     const struct member members[] = {
         {"top/model.bin", bytes.at, bytes.count, NULL},
         {"top/vocab.yml", tiny_vocabulary, sizeof tiny_vocabulary - 1, NULL}};
@@ -738,10 +740,21 @@ static const struct {
      "a.npz: is a Git LFS pointer"},
     {{"a.npz", "PK\x03\x04", "vocab.yml", ""}, "a.npz: not a whole .npz file"},
     {{"a.bin", "x", "vocab.yml", ""}, "a.bin: the file ends within its beginning"},
+    {{"encoder_model.onnx", "", "decoder_model.onnx", "", "config.json", "{}"},
+     "is a model of ONNX, which alignd does not read; copies of OPUS-MT in this form have an "
+     "original: alignd get hf:Helsinki-NLP/"},
+    {{"saved_model.pb", ""}, "is a model of TensorFlow (SavedModel)"},
+    {{"model.ckpt-9.index", "", "model.ckpt-9.data-00000-of-00001", ""},
+     "is a model of TensorFlow (a checkpoint)"},
+    {{"params.best", "", "vocab.src.0.json", ""}, "is a model of Sockeye"},
+    {{"checkpoint_best.pt", "", "dict.de.txt", "", "dict.en.txt", ""}, "is a model of fairseq"},
+    {{"best.ckpt", "", "src_vocab.txt", ""}, "is a model of PyTorch (a checkpoint)"},
+    {{"config.json", "{\"model_type\": \"fsmt\"}", "vocab.json", "{}"},
+     "config.json: model_type \"fsmt\" is not supported: its original is fairseq's"},
     {{"config.json", "[", "vocab.json", "{}"}, "config.json: line 1: "},
     {{"config.json", "[]", "vocab.json", "{}"}, "config.json: is not an object"},
     {{"config.json", "{\"model_type\": \"bart\"}", "vocab.json", "{}"},
-     "config.json: model_type \"bart\" is not supported: BART has a norm after the embedding, "
+     "config.json: model_type \"bart\" is not supported: BART's vocabulary is one of bytes, "
      "which alignd does not"},
     {{"config.json", "{\"model_type\": \"marian\", \"normalize_before\": true}", "vocab.json",
       "{}"},
@@ -771,6 +784,11 @@ START_TEST(other_refusals_leave_nothing) {
            "is not a path: only http:// and https:// addresses are downloaded");
     expect(import_one(put_text(in, "notes.txt", "x"), "x"),
            "is not a model: neither .npz nor .bin");
+    expect(import_one(put_text(in, "m.bin", "GGUF\3"), "x"), "m.bin: is a model of GGUF");
+    expect(import_one(put_text(in, "m.keras", "PK\3\4"), "x"), "m.keras: is a model of Keras");
+    expect(import_one(put_text(in, "weights", "\x89HDF\r\n\x1a\n"), "x"),
+           "weights: is a model of Keras (HDF5)");
+    remove(source_path_join(&arena, in, "m.bin"));
     put_npz(in, "model.npz", tiny_tensors, tiny_count - 1, tiny_options);
     const char *words = put_text(in, "vocab.yml", tiny_vocabulary);
     expect(import_one(in, "x"), "decoder_ff_logit_out_b: missing from the file");

@@ -213,7 +213,7 @@ END_TEST
 
 static int open_npy(const char *name, const char *start, const char *header, size_t data) {
     struct container container = {.file = -1};
-    struct bytes bytes = {NULL, 0};
+    struct made_bytes bytes = {NULL, 0};
     bytes_add(&bytes, start, 8);
     bytes_add(&bytes, (const char[]){(char)strlen(header), 0}, 2);
     bytes_text(&bytes, header);
@@ -268,8 +268,8 @@ END_TEST
 START_TEST(arrays_are_read) {
     struct container container;
     float numbers[6];
-    struct bytes a = npy_of("(2, 3)", 6, NULL), b = npy_of("()", 1, NULL),
-                 c = npy_of("(0, 4)", 0, NULL);
+    struct made_bytes a = npy_of("(2, 3)", 6, NULL), b = npy_of("()", 1, NULL),
+                      c = npy_of("(0, 4)", 0, NULL);
     const struct member members[] = {{"a.npy", a.at, a.count, NULL},
                                      {"b.npy", b.at, b.count, NULL},
                                      {"c.npy", c.at, c.count, NULL}};
@@ -300,7 +300,7 @@ END_TEST
 
 START_TEST(checksums_are_checked) {
     struct container container;
-    struct bytes a = npy_of("(2, 3)", 6, NULL);
+    struct made_bytes a = npy_of("(2, 3)", 6, NULL);
     const char *path = put_archive(folder.path, "x.npz", "zip", "",
                                    &(struct member){"a.npy", a.at, a.count, NULL}, 1);
     char *bytes;
@@ -318,7 +318,7 @@ END_TEST
 
 static const struct given items[] = {{"first_Wq", 2, 4}, {"bias", 1, 4}};
 
-static int open_bin(const struct bytes *bytes) {
+static int open_bin(const struct made_bytes *bytes) {
     struct container container = {.file = -1};
     int result = tensors_open_marian(put_file(folder.path, "m.bin", bytes->at, bytes->count),
                                      &arena, &container, &err);
@@ -369,7 +369,7 @@ static const struct {
 };
 
 START_TEST(damaged_binaries_are_refused) {
-    struct bytes bytes = bin_of(items, 2, "type: s2s\n", true);
+    struct made_bytes bytes = bin_of(items, 2, "type: s2s\n", true);
     memcpy(bytes.at + damages[_i].at, &damages[_i].number, damages[_i].count);
     expect(open_bin(&bytes), damages[_i].message);
     bytes_done(&bytes);
@@ -377,7 +377,7 @@ START_TEST(damaged_binaries_are_refused) {
 END_TEST
 
 START_TEST(binaries_that_are_cut_anywhere_are_refused) {
-    struct bytes bytes = bin_of(items, 2, "type: s2s\n", true), cut = bytes;
+    struct made_bytes bytes = bin_of(items, 2, "type: s2s\n", true), cut = bytes;
     ck_assert_int_eq(open_bin(&bytes), 0);
     for (cut.count = 0; cut.count < bytes.count; cut.count += 7)
         expect(open_bin(&cut), "the file ends within");
@@ -392,7 +392,7 @@ START_TEST(binaries_that_are_cut_anywhere_are_refused) {
 END_TEST
 
 START_TEST(int8_is_read_as_what_it_stands_for) {
-    struct bytes bytes = bin_of(items, 2, "type: s2s\n", true);
+    struct made_bytes bytes = bin_of(items, 2, "type: s2s\n", true);
     struct container container;
     float numbers[8];
     ck_assert_int_eq(tensors_open_marian(put_file(folder.path, "m.bin", bytes.at, bytes.count),
@@ -502,7 +502,7 @@ START_TEST(an_older_file_is_read) {
     static const char keys[] = "\x80\x02]q\0X\1\0\0\0"
                                "0q\1a.";
     float data[6] = {1, 2, 3, 4, 5, 6};
-    struct bytes bytes = {NULL, 0};
+    struct made_bytes bytes = {NULL, 0};
     struct container container = {.file = -1};
     float number;
     bytes_add(&bytes, start, sizeof start - 1);

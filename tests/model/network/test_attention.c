@@ -437,7 +437,8 @@ static void run_remember(struct run *run) {
         run->rows[r] = (struct row){.memory = memory,
                                     .step = r * 5 % 7,
                                     .state = run->states + r * LD,
-                                    .attention = guarded(memory->length)};
+                                    .attention = guarded(memory->length),
+                                    .scores = guarded(memory->length)};
     }
 }
 
@@ -453,7 +454,7 @@ static void run_rows(const struct run *run, size_t first, const struct row *rows
 
 static void run_close(struct run *run) {
     for (size_t r = 0; r < ROWS; r++)
-        guarded_free(run->rows[r].attention);
+        guarded_free(run->rows[r].attention), guarded_free(run->rows[r].scores);
     guarded_free(run->scratch);
     guarded_free(run->contexts);
     guarded_free(run->keys);
@@ -489,9 +490,12 @@ static void check_row(const struct run *run, size_t r) {
     for (size_t t = 0; t < memory->length; t++)
         z += weights[t] = unnormalised(run, r, t);
     for (size_t t = 0; t < memory->length; t++) {
+        float score = run->rows[r].scores[t];
         if (weights[t] == 0)
-            ck_assert_msg(run->rows[r].attention[t] == 0, "%s, row %zu: token %zu is outside",
-                          run->score->name, r, t);
+            ck_assert_msg(run->rows[r].attention[t] == 0 && isnan(score),
+                          "%s, row %zu: token %zu is outside", run->score->name, r, t);
+        else
+            ck_assert_double_eq_tol((double)score, log(weights[t]), 2e-5);
         weights[t] /= z;
         sums[t] =
             (double)run->covered[r * LD + D + t] + (run->score->config.coverage ? weights[t] : 0);
@@ -502,7 +506,8 @@ static void check_row(const struct run *run, size_t r) {
                          distance(run->contexts + r * D, context, D));
     error = worse(error, distance(run->states + r * LD + D, sums, memory->length));
     ck_assert_msg(error < 3e-6, "%s, row %zu: error %g", run->score->name, r, error);
-    ck_assert(guards_intact(run->rows[r].attention, memory->length));
+    ck_assert(guards_intact(run->rows[r].attention, memory->length) &&
+              guards_intact(run->rows[r].scores, memory->length));
 }
 
 START_TEST(rows_of_many_lengths) {
@@ -526,6 +531,7 @@ static void check_alone(const struct run *run, size_t r) {
     float *weights = guarded(length), context[D], *scratch = guarded(run->attention.scratch);
     struct row row = run->rows[r];
     row.attention = weights;
+    row.scores = NULL;
     memcpy(run->states + r * LD, run->covered + r * LD, LD * sizeof *run->states);
     run_rows(run, r, &row, 1, context, scratch);
     ck_assert(identical(weights, run->rows[r].attention, length) &&

@@ -244,13 +244,7 @@ static void teardown(void) {
 static struct sentence *prepare(const char *text) {
     static const struct search_options greedy = {
         .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
-    struct sentence *sentence;
-    size_t count;
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &greedy, &arena,
-                                      &sentence, &count, NULL),
-                     0);
-    ck_assert_uint_eq(count, 1);
-    return sentence;
+    return model_prepare(translator, text, &greedy, &arena);
 }
 
 /* The pieces of "here is here." are _here, _is, _here and ".": the first two are not in the target
@@ -332,13 +326,11 @@ START_TEST(what_cannot_be_cut_is_refused) {
     static const char text[] = "\uFDFA";
     struct search_options options = {
         .strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
-    struct sentence *list;
-    size_t count;
+    struct translator_text whole = {.text = text, .length = sizeof text - 1, .split = true};
+    struct sentence_list list;
     struct error err = {0};
     translator->config.limits.max_source_tokens = 5;
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), true, &options, &arena, &list,
-                                      &count, &err),
-                     -1);
+    ck_assert_int_eq(model_sentences(translator, whole, &options, &arena, &list, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be split");
 }

@@ -83,12 +83,7 @@ static struct sentence *prepare(const char *text, const struct search_kind *stra
                                      .n_best = rows,
                                      .max_steps = 1000,
                                      .sampling = {.temperature = 1, .top_p = 1, .seed = 3}};
-    struct sentence *sentence;
-    size_t count;
-    ck_assert_int_eq(sentence_prepare(translator, text, strlen(text), false, &options, &arena,
-                                      &sentence, &count, NULL),
-                     0);
-    return sentence;
+    return model_prepare(translator, text, &options, &arena);
 }
 
 static void decode(struct sentence *const *sentences, size_t count) {
@@ -140,7 +135,7 @@ END_TEST
 
 /* ---- in memory ---- */
 
-/* 32 rows x 100 tokens at 6 layers of 512: in float32 and in binary16. */
+/* 32 rows x 100 tokens at 6 layers of 512: in float32 and in int16. */
 START_TEST(memory_is_bounded) {
     struct translator large = {
         .decoder = {.attends = true, .shape = {.past = (size_t)2 * 6 * 512}}};
@@ -149,7 +144,7 @@ START_TEST(memory_is_bounded) {
         .length = 1,
         .options = {.strategy = &search_beam, .beam_size = 32, .n_best = 1, .max_length = 100}};
     size_t floats = sentence_max_bytes(&sentence);
-    large.decoder.shape.past /= 2;
+    large.decoder.shape.past = 2 * 6 * kept_room(512, true);
     size_t halves = sentence_max_bytes(&sentence);
     printf("past of 32 rows x 100 tokens at 6 x 512: %.1f MB, in 16 bits %.1f MB\n",
            (double)floats / 1e6, (double)halves / 1e6);
@@ -159,38 +154,78 @@ START_TEST(memory_is_bounded) {
 }
 END_TEST
 
-static struct sentence *decode_halved(const struct translator_options *options, size_t count) {
+enum {
+    LONG = 300,
+    LONG_TOKENS = 50
+}; /* the characters of a long text, and at least so many tokens */
+
+/* Decodes a text, whose sentence is returned, and a long and a short one after it if `count` is 3.
+ */
+static struct sentence *decode_kept(const struct translator_options *options, const char *text,
+                                    const char *long_text, size_t count) {
+    const char *all[TEXTS] = {text, long_text, texts[0]};
     struct sentence *sentences[TEXTS];
     struct error err = {0};
     translator_free(translator);
     translator = translator_open("tests/golden/transformer-alibi-pre", options, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
-    for (size_t i = 0; i < count; i++)
-        sentences[i] = prepare(texts[TEXTS - 1 - i], &search_beam, 5);
+    translator->config.limits.max_source_tokens = LONG; /* ALiBi needs no table */
+    for (size_t i = 0; i < count; i++) {
+        sentences[i] = prepare(all[i], &search_beam, 5);
+        if (all[i] == long_text)
+            sentences[i]->options.min_length = LONG_TOKENS;
+    }
     decode(sentences, count);
     for (size_t i = 1; i < count; i++)
         sentence_done(sentences[i]);
     return sentences[0];
 }
 
-/* Half the floats, nearly the same numbers, and the same bits in company. */
-START_TEST(a_half_past) {
-    struct translator_options options = {.compute = exact_compute()};
-    size_t past[2];
+/* In 16 bits keys and values take about half the floats, hypotheses have nearly the same numbers,
+ * and the same bits in company, also those of long sentences. */
+START_TEST(half_the_memory) {
+    struct translator_options options = {.compute = computes[_i]};
+    struct decoder_shape shapes[2];
     double log_prob[2];
+    size_t bytes[2];
+    char long_text[LONG + 64] = "";
+    while (strlen(long_text) < LONG)
+        strcat(long_text, texts[1]);
+    const char *both[] = {long_text, texts[2]};
     for (int half = 0; half < 2; half++) {
-        options.half_past = half;
-        struct sentence *alone = decode_halved(&options, 1);
-        past[half] = translator->decoder.shape.past;
-        log_prob[half] = alone->hypotheses[0].log_prob;
-        sentence_done(alone);
-        struct sentence *together = decode_halved(&options, TEXTS);
-        ck_assert(together->hypotheses[0].log_prob == log_prob[half]);
-        sentence_done(together);
+        options.half_past = half ? SWITCH_ON : SWITCH_OFF;
+        for (size_t i = 0; i < 2; i++) {
+            struct sentence *alone = decode_kept(&options, both[i], long_text, 1),
+                            *together = decode_kept(&options, both[i], long_text, TEXTS);
+            ck_assert(i > 0 ||
+                      (alone->length >= LONG_TOKENS && alone->hypotheses[0].length >= LONG_TOKENS));
+            shapes[half] = translator->decoder.shape;
+            bytes[half] = i > 0 ? bytes[half] : sentence_max_bytes(together);
+            log_prob[half] = alone->hypotheses[0].log_prob;
+            ck_assert(together->hypotheses[0].log_prob == log_prob[half]);
+            sentence_done(alone);
+            sentence_done(together);
+        }
     }
-    ck_assert_uint_eq(past[0], 2 * past[1]);
-    ck_assert_double_ne(log_prob[0], log_prob[1]);
+    size_t vectors = translator->config.decoder.layers,
+           room = kept_room(shapes[0].key / vectors, true);
+    ck_assert_uint_eq(shapes[1].past, 2 * vectors * room);
+    ck_assert_uint_eq(shapes[1].key, vectors * room);
+    ck_assert_uint_eq(shapes[1].value, vectors * room);
+    ck_assert_uint_eq(shapes[0].outputs, shapes[1].outputs);
+    ck_assert_uint_lt(bytes[1], bytes[0]);
+    ck_assert_double_ne(log_prob[0], log_prob[1]); /* of the short one */
     ck_assert_double_eq_tol(log_prob[0], log_prob[1], 0.05);
+}
+END_TEST
+
+/* Unless the caller decides, the compute type does. */
+START_TEST(float32_keeps_32_bits) {
+    struct translator *t = model_open_with("tests/golden/transformer-alibi-pre", computes[_i]);
+    size_t room = kept_room(t->config.decoder.hidden, strcmp(computes[_i], "float32") != 0);
+    ck_assert_uint_eq(t->decoder.shape.key, t->config.decoder.layers * room);
+    ck_assert_uint_eq(t->decoder.shape.past, 2 * t->config.decoder.layers * room);
+    translator_free(t);
 }
 END_TEST
 
@@ -203,7 +238,8 @@ Suite *past_suite(void) {
     TCase *memory = tcase_create("memory");
     tcase_add_checked_fixture(memory, setup, teardown);
     tcase_add_test(memory, memory_is_bounded);
-    tcase_add_test(memory, a_half_past);
+    tcase_add_loop_test(memory, half_the_memory, 0, exact_computes());
+    tcase_add_loop_test(memory, float32_keeps_32_bits, 0, COMPUTES);
     suite_add_tcase(suite, memory);
     return suite;
 }

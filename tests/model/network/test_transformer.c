@@ -11,16 +11,22 @@
 
 /* ---- in parts ---- */
 
-static const char *const encoders[] = {
-    "tests/golden/transformer", "tests/golden/transformer-pre-learned",
-    "tests/golden/transformer-alibi", "tests/golden/transformer-alibi-pre",
-    "tests/golden/transformer-copy"};
+static const char *const encoders[] = {"tests/golden/transformer",
+                                       "tests/golden/transformer-pre-learned",
+                                       "tests/golden/transformer-alibi",
+                                       "tests/golden/transformer-alibi-pre",
+                                       "tests/golden/transformer-copy",
+                                       "tests/golden/transformer-gated",
+                                       "tests/golden/transformer-rotary",
+                                       "tests/golden/transformer-relative",
+                                       "tests/golden/transformer-relative-layers"};
 enum { ENCODERS = sizeof encoders / sizeof *encoders, LONGEST = 300, TOKENS = LONGEST + 7 + 70 };
 
 /* Encodes the sentences in parts of so much work. Returns the number of parts. */
 static size_t encode_in_parts(const struct encoder *encoder, const int *ids, const size_t *lengths,
                               size_t work, struct arena *arena, struct encoded *encoded) {
-    void *parts = encoder_begin(encoder, ids, lengths, 3, arena, encoded, NULL);
+    void *parts =
+        encoder_begin(encoder, &(struct encoder_input){ids, lengths, 3}, arena, encoded, NULL);
     size_t count = 1;
     for (; !encoder_advance(encoder, parts, work); count++)
         ;
@@ -51,14 +57,13 @@ START_TEST(parts_change_nothing) {
     }
     float *keys = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *keys),
           *values = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *values);
-    ck_assert_int_eq(decoder_remember(&t->decoder, &whole, 0, TOKENS, &arena, keys, values, NULL),
-                     0);
+    struct memory_part all = {0, TOKENS, keys, values};
+    ck_assert_int_eq(decoder_remember(&t->decoder, &whole, &all, &arena, NULL), 0);
     for (size_t at = 0, count; at < TOKENS; at += count) {
         count = TOKENS - at < 37 ? TOKENS - at : 37;
         size_t to = (TOKENS + at) * shape;
-        ck_assert_int_eq(
-            decoder_remember(&t->decoder, &whole, at, count, &arena, keys + to, values + to, NULL),
-            0);
+        struct memory_part part = {at, count, keys + to, values + to};
+        ck_assert_int_eq(decoder_remember(&t->decoder, &whole, &part, &arena, NULL), 0);
     }
     ck_assert_mem_eq(keys, keys + TOKENS * shape, TOKENS * shape * sizeof *keys);
     ck_assert_mem_eq(values, values + TOKENS * shape, TOKENS * shape * sizeof *values);
@@ -92,7 +97,8 @@ START_TEST(hagan_self_attention) {
         transform(value_matrix, 2, tokens[t], values[t]);
     }
     for (size_t t = 0; t < 2; t++) {
-        heads_look(kernel_set(_i), &(struct heads_shape){.count = 1, .size = 2},
+        heads_look(kernel_set(_i),
+                   &(struct heads_shape){.count = 1, .size = 2, .scale = sqrtf(0.5f)},
                    &(struct gaze){.query = queries[t],
                                   .keys = {.first = keys[0], .distance = 2},
                                   .values = {.first = values[0], .distance = 2},
@@ -112,17 +118,18 @@ struct example {
     float weights[HEADS * COUNT], context[HEADS * SIZE];
 };
 
-static struct example look(const struct kernels *kernels, bool alibi, const float *forced) {
+static struct example look(const struct kernels *kernels, const struct lean *lean,
+                           const float *forced) {
     size_t d = HEADS * SIZE;
     struct example e = {
         .query = noise(d, 2, 1), .keys = noise(COUNT * d, 2, 2), .values = noise(COUNT * d, 2, 3)};
-    heads_look(kernels, &(struct heads_shape){.count = HEADS, .size = SIZE},
+    heads_look(kernels, &(struct heads_shape){HEADS, SIZE, 1 / sqrtf(SIZE)},
                &(struct gaze){.query = e.query,
                               .keys = {.first = e.keys, .distance = d},
                               .values = {.first = e.values, .distance = d},
                               .count = COUNT,
                               .position = PLACE,
-                              .alibi = alibi,
+                              .lean = lean,
                               .forced = forced,
                               .weights = e.weights,
                               .context = e.context});
@@ -145,10 +152,10 @@ static void check_context(const struct example *e, const double *weights) {
     }
 }
 
-/* Three heads: the slopes 2^-4 and 2^-8 of two, and the first of four, 2^-2 (Press et al. 2022). */
-static void check_heads(const struct kernels *kernels, bool alibi) {
-    static const double slopes[HEADS] = {1.0 / 16, 1.0 / 256, 1.0 / 4};
-    struct example e = look(kernels, alibi, NULL);
+/* changes [HEADS, COUNT]: what the scores change by. */
+static void check_heads(const struct kernels *kernels, const struct lean *lean,
+                        const double *changes) {
+    struct example e = look(kernels, lean, NULL);
     double want[HEADS * COUNT];
     for (size_t h = 0; h < HEADS; h++) {
         double z = 0, *row = want + h * COUNT;
@@ -156,7 +163,7 @@ static void check_heads(const struct kernels *kernels, bool alibi) {
             double score = 0;
             for (size_t i = h * SIZE; i < (h + 1) * SIZE; i++)
                 score += (double)e.query[i] * (double)e.keys[j * HEADS * SIZE + i];
-            row[j] = exp(score / sqrt(SIZE) - (alibi ? slopes[h] * fabs((double)j - PLACE) : 0));
+            row[j] = exp(score / sqrt(SIZE) + changes[h * COUNT + j]);
             z += row[j];
         }
         for (size_t j = 0; j < COUNT; j++)
@@ -168,18 +175,37 @@ static void check_heads(const struct kernels *kernels, bool alibi) {
 }
 
 START_TEST(many_heads) {
-    check_heads(kernel_set(_i), false);
+    check_heads(kernel_set(_i), NULL, (const double[HEADS * COUNT]){0});
 }
 END_TEST
 
+/* Three heads: the slopes 2^-4 and 2^-8 of two, and the first of four, 2^-2 (Press et al. 2022). */
 START_TEST(alibi_fades_with_distance) {
-    check_heads(kernel_set(_i), true);
+    static const double slopes[HEADS] = {1.0 / 16, 1.0 / 256, 1.0 / 4};
+    double changes[HEADS * COUNT];
+    for (size_t i = 0; i < HEADS * COUNT; i++)
+        changes[i] = -slopes[i / COUNT] * fabs((double)(i % COUNT) - PLACE);
+    check_heads(kernel_set(_i), &(struct lean){.alibi = true}, changes);
+}
+END_TEST
+
+/* Distances beyond 2 count as 2; those of the row at place 4 are -4 to 2. */
+START_TEST(relative_positions_are_added) {
+    static const uint16_t buckets[] = {1, 0, 3, 2, 0};
+    static const size_t want[COUNT] = {1, 1, 1, 0, 3, 2, 0};
+    float *biases = noise(4 * HEADS, 2, 9);
+    double changes[HEADS * COUNT];
+    for (size_t i = 0; i < HEADS * COUNT; i++)
+        changes[i] = (double)biases[want[i % COUNT] * HEADS + i / COUNT];
+    check_heads(kernel_set(_i), &(struct lean){.buckets = buckets, .reach = 2, .biases = biases},
+                changes);
+    free(biases);
 }
 END_TEST
 
 START_TEST(forced_weights_are_those_of_all_heads) {
     static const float forced[COUNT] = {0, 0.25f, 0, 0.5f, 0, 0.25f, 0};
-    struct example e = look(kernel_set(_i), true, forced);
+    struct example e = look(kernel_set(_i), &(struct lean){.alibi = true}, forced);
     double want[HEADS * COUNT];
     for (size_t i = 0; i < HEADS * COUNT; i++)
         want[i] = (double)forced[i % COUNT];
@@ -210,11 +236,13 @@ START_TEST(sinusoids_come_in_halves) {
     struct positions positions;
     struct arena arena;
     arena_init(&arena, 1 << 10);
-    ck_assert_int_eq(
-        positions_init(&positions,
-                       &(struct positions_options){"sinusoidal", "encoder.positions", D, ROWS, 0},
-                       &(struct loader){NULL, NULL, &arena, NULL}),
-        0);
+    ck_assert_int_eq(positions_init(&positions,
+                                    &(struct positions_options){.kind = "sinusoidal",
+                                                                .parameter = "encoder.positions",
+                                                                .size = D,
+                                                                .rows = ROWS},
+                                    &(struct loader){NULL, NULL, &arena, NULL}),
+                     0);
     for (size_t place = 0; place < 3 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D / 2; i++) {
@@ -233,11 +261,13 @@ START_TEST(learned_positions_end) {
     float *values = noise(ROWS * D, 1, 5);
     struct weights *weights = parameters_open(positions_header, values, ROWS * D,
                                               (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(
-        positions_init(&positions,
-                       &(struct positions_options){"learned", "encoder.positions", D, ROWS, 0},
-                       &(struct loader){weights, NULL, NULL, NULL}),
-        0);
+    ck_assert_int_eq(positions_init(&positions,
+                                    &(struct positions_options){.kind = "learned",
+                                                                .parameter = "encoder.positions",
+                                                                .size = D,
+                                                                .rows = ROWS},
+                                    &(struct loader){weights, NULL, NULL, NULL}),
+                     0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
         double want[D];
         for (size_t i = 0; i < D; i++)
@@ -260,8 +290,16 @@ START_TEST(positions_begin_at_their_offset) {
     float *values = noise(ROWS * D, 1, 5);
     struct weights *weights = parameters_open(positions_header, values, ROWS * D,
                                               (struct backend){.kernels = kernels_choose()});
-    struct positions_options stored = {"stored", "encoder.positions", D, 100, 1},
-                             computed = {"sinusoidal", "encoder.positions", D, ROWS, 2};
+    struct positions_options stored = {.kind = "stored",
+                                       .parameter = "encoder.positions",
+                                       .size = D,
+                                       .rows = 100,
+                                       .offset = 1},
+                             computed = {.kind = "sinusoidal",
+                                         .parameter = "encoder.positions",
+                                         .size = D,
+                                         .rows = ROWS,
+                                         .offset = 2};
     ck_assert_int_eq(
         positions_init(&positions, &stored, &(struct loader){weights, NULL, NULL, NULL}), 0);
     for (size_t place = 0; place < 2 * ROWS; place++) {
@@ -298,12 +336,48 @@ START_TEST(no_positions_add_nothing) {
     for (size_t i = 0; i < 2; i++) {
         struct positions positions;
         ck_assert_int_eq(
-            positions_init(&positions,
-                           &(struct positions_options){kinds[i], "encoder.positions", D, ROWS, 0},
-                           &(struct loader){NULL, NULL, NULL, NULL}),
+            positions_init(
+                &positions,
+                &(struct positions_options){
+                    .kind = kinds[i], .parameter = "encoder.positions", .size = D, .rows = ROWS},
+                &(struct loader){NULL, NULL, NULL, NULL}),
             0);
-        ck_assert_int_eq(positions.alibi, i == 1);
+        ck_assert_int_eq(positions.lean.alibi, i == 1);
         check_added(&positions, 3, (const double[D]){0});
+    }
+}
+END_TEST
+
+/* Raffel et al. 2020, 2.1, and the transformers library: of 8 buckets up to 16, half are for later
+ * entries; distances 0 and 1 have their own, 2 to 5 and the others share by their logarithms. */
+START_TEST(distances_have_buckets) {
+    static const struct {
+        bool both;
+        size_t buckets[2 * 8 + 1]; /* of the distances -8 to 8 */
+    } want[] = {{true, {3, 3, 3, 2, 2, 2, 2, 1, 0, 5, 6, 6, 6, 6, 7, 7, 7}},
+                {false, {6, 5, 5, 4, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}}};
+    for (size_t w = 0; w < 2; w++) {
+        struct positions positions;
+        struct arena arena;
+        arena_init(&arena, 1 << 12);
+        ck_assert_int_eq(
+            positions_init(&positions,
+                           &(struct positions_options){.kind = "relative",
+                                                       .parameter = "encoder.positions",
+                                                       .size = D,
+                                                       .rows = ROWS,
+                                                       .heads = {2, 3, 1},
+                                                       .buckets = 8,
+                                                       .farthest = 16,
+                                                       .both = want[w].both},
+                           &(struct loader){NULL, NULL, &arena, NULL}),
+            0);
+        ck_assert_uint_eq(positions.lean.reach, 16);
+        ck_assert(positions.buckets == 8 && !positions.shared && !positions.lean.biases);
+        for (size_t i = 0; i < 17; i++)
+            ck_assert_msg(positions.lean.buckets[8 + i] == want[w].buckets[i],
+                          "distance %d: bucket %u", (int)i - 8, positions.lean.buckets[8 + i]);
+        arena_done(&arena);
     }
 }
 END_TEST
@@ -313,19 +387,23 @@ START_TEST(strange_positions_are_named) {
     struct error err = {0};
     struct weights *weights =
         parameters_open("{}", NULL, 0, (struct backend){.kernels = kernels_choose()});
-    ck_assert_int_eq(
-        positions_init(&positions,
-                       &(struct positions_options){"rotary", "decoder.positions", D, ROWS, 0},
-                       &(struct loader){weights, NULL, NULL, &err}),
-        -1);
-    ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
+    ck_assert_int_eq(positions_init(&positions,
+                                    &(struct positions_options){.kind = "polar",
+                                                                .parameter = "decoder.positions",
+                                                                .size = D,
+                                                                .rows = ROWS},
+                                    &(struct loader){weights, NULL, NULL, &err}),
+                     -1);
+    ck_assert_str_eq(err.message, "decoder.positions: polar is not known");
     ck_assert(weights_failed(weights));
     err = (struct error){0};
-    ck_assert_int_eq(
-        positions_init(&positions,
-                       &(struct positions_options){"learned", "decoder.positions", D, ROWS, 0},
-                       &(struct loader){weights, NULL, NULL, &err}),
-        -1);
+    ck_assert_int_eq(positions_init(&positions,
+                                    &(struct positions_options){.kind = "learned",
+                                                                .parameter = "decoder.positions",
+                                                                .size = D,
+                                                                .rows = ROWS},
+                                    &(struct loader){weights, NULL, NULL, &err}),
+                     -1);
     ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
     parameters_close(weights);
 }
@@ -338,11 +416,13 @@ Suite *transformer_suite(void) {
     tcase_add_loop_test(cases, hagan_self_attention, 0, kernel_sets());
     tcase_add_loop_test(cases, many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, alibi_fades_with_distance, 0, kernel_sets());
+    tcase_add_loop_test(cases, relative_positions_are_added, 0, kernel_sets());
     tcase_add_loop_test(cases, forced_weights_are_those_of_all_heads, 0, kernel_sets());
     tcase_add_test(cases, sinusoids_come_in_halves);
     tcase_add_test(cases, learned_positions_end);
     tcase_add_test(cases, positions_begin_at_their_offset);
     tcase_add_test(cases, no_positions_add_nothing);
+    tcase_add_test(cases, distances_have_buckets);
     tcase_add_test(cases, strange_positions_are_named);
     suite_add_tcase(suite, cases);
     return suite;

@@ -31,10 +31,7 @@ static void prepare(const struct translator *t, const char *text, struct arena *
                     struct sentence **sentence) {
     struct search_options options = {
         .strategy = &search_beam, .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
-    size_t count;
-    ck_assert_int_eq(
-        sentence_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL), 0);
-    ck_assert_uint_eq(count, 1);
+    *sentence = model_prepare(t, text, &options, arena);
 }
 
 static void decode(struct batch *batch, struct sentence *const *sentences, size_t count) {

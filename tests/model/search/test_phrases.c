@@ -12,7 +12,7 @@ enum { A, B, C, MAX_PHRASES = 4, OWN = VOCABULARY }; /* OWN: a token that no tab
 
 static struct game game;
 
-/* "ab ac" -> two phrases; "ab|ac": two ways to say one. */
+/* "ab ac" -> two phrases; "ab|ac": two ways to say one; "ab!": it comes last. */
 static struct phrases phrases_of(const char *texts) {
     static int tokens[MAX_PHRASES][MAX_PATH];
     static struct phrase list[MAX_PHRASES];
@@ -22,7 +22,10 @@ static struct phrases phrases_of(const char *texts) {
         struct phrase *phrase = &list[phrases.count];
         *phrase = (struct phrase){.tokens = tokens[phrases.count]};
         for (; *texts && *texts != ' ' && *texts != '|'; texts++)
-            tokens[phrases.count][phrase->length++] = *texts - 'a';
+            if (*texts == '!')
+                phrase->last = true;
+            else
+                tokens[phrases.count][phrase->length++] = *texts - 'a';
         phrases.count++;
         for (size_t q = first; q < phrases.count; q++) {
             list[q].before = q - first;
@@ -295,6 +298,55 @@ START_TEST(all_hold_all) {
 }
 END_TEST
 
+/* On made-up tables, too: a phrase that comes last ends each hypothesis, after all others, whatever
+ * the search. */
+START_TEST(the_last_comes_last) {
+    static const char *const phrases[] = {"c!", "ab!", "a cc!", "ab ba!", "c abc!"};
+    static const struct search_kind *const kinds[] = {&search_beam, &search_greedy, &search_sample,
+                                                      &search_exact};
+    for (uint32_t seed = 0; seed < 400; seed++) {
+        struct phrases all = phrases_of(phrases[seed % 5]);
+        const struct phrase *last = &all.list[all.count - 1];
+        struct hypothesis *list;
+        size_t count;
+        struct search_options options = options_of(1 + seed % 6, 8, (struct phrases){0});
+        options.strategy = kinds[seed % 4];
+        options.n_best = seed % 4 == 0 ? options.beam_size : 1;
+        options.max_rows = seed % 3 == 0 ? 0 : SEARCH_MAX_ROWS;
+        options.sampling = (struct sampling){1, 0, 1, seed, 0};
+        options.report.tree = seed % 2;
+        options.length_penalty = 1;
+        search_constrain(&options, all);
+        ck_assert(options.length_penalty == 0);
+        play(NULL, seed, &options);
+        ck_assert_uint_le(game.steps, 8);
+        expect_all_held(&all);
+        ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
+        for (size_t i = 0; i < count; i++)
+            ck_assert(list[i].length >= last->length &&
+                      memcmp(list[i].tokens + list[i].length - last->length, last->tokens,
+                             last->length * sizeof *last->tokens) == 0);
+    }
+}
+END_TEST
+
+/* The end fits best after "ab"; it could come at once, and such hypotheses end first. */
+START_TEST(what_ends_first_is_not_the_best) {
+    static const struct rule rules[] = {{"", 0, .989f, .01f, .001f},
+                                        {"a", .01f, 0, .98f, .01f},
+                                        {"ab", .5f, .1f, 0, .4f},
+                                        {"abc", 1, 0, 0, 0},
+                                        {NULL, .1f, .3f, .3f, .3f}};
+    for (size_t beam = 1; beam <= 4; beam++) {
+        struct search_options options = options_of(beam, 10, (struct phrases){0});
+        options.strategy = &search_beam;
+        options.n_best = 1;
+        search_constrain(&options, phrases_of("c!"));
+        expect(rules, &options, "abc.");
+    }
+}
+END_TEST
+
 /* With nothing to be held the search is the beam's: the same hypotheses in as many steps. */
 START_TEST(without_phrases_it_is_a_beam) {
     for (uint32_t seed = 0; seed < 200; seed++) {
@@ -390,6 +442,8 @@ Suite *phrases_suite(void) {
     tcase_add_test(cases, a_phrase_is_broken_off);
     tcase_add_test(cases, phrases_fill_the_limit);
     tcase_add_test(cases, all_hold_all);
+    tcase_add_test(cases, the_last_comes_last);
+    tcase_add_test(cases, what_ends_first_is_not_the_best);
     tcase_add_test(cases, without_phrases_it_is_a_beam);
     tcase_add_test(cases, a_likely_phrase_costs_no_step);
     tcase_add_test(cases, penalties_do_not_forbid_phrases);

@@ -215,6 +215,47 @@ START_TEST(nothing_may_come) {
 }
 END_TEST
 
+/* The next rows all continue the first one. What only dropped paths referred to is used again:
+ * there are no more rows than those of the path, and of one step beside it. */
+START_TEST(dropped_paths_leave_their_memory) {
+    enum { BEAM = 4, LENGTH = 30, TOKENS = BEAM + 1 };
+    static const float logits[TOKENS] = {-30, 0, -1, -2, -3};
+    static const struct ranked top[] = {{.token = 1, .logit = 0},
+                                        {.token = 2, .logit = -1},
+                                        {.token = 3, .logit = -2},
+                                        {.token = 4, .logit = -3}};
+    const struct search_options options = game_options(&search_beam, BEAM, LENGTH);
+    const struct search_setting setting = {.ids = {.end = 0, .banned = -1}, .source_length = 1};
+    struct search search;
+    const struct step_row *seen[BEAM * LENGTH];
+    struct hypothesis *list;
+    size_t count = 0, results;
+    ck_assert_int_eq(search_init(&search, &options, &setting, &game_arena, NULL), 0);
+    while (search.rows > 0) {
+        struct distribution rows[BEAM];
+        for (size_t r = 0; r < search.rows; r++) {
+            size_t i = 0;
+            while (i < count && seen[i] != search.shown[r])
+                i++;
+            seen[i] = search.shown[r];
+            count += i == count;
+            search.shown[r]->attention[0] = (float)(BEAM * search.step + r);
+            rows[r] = (struct distribution){.logits = logits,
+                                            .log_sum = r == 0 ? 0 : 30,
+                                            .size = TOKENS,
+                                            .top = top,
+                                            .top_count = BEAM};
+        }
+        ck_assert_int_eq(search_advance(&search, rows, NULL), 0);
+    }
+    ck_assert_uint_le(count, LENGTH + BEAM);
+    ck_assert_int_eq(search_results(&search, &list, &results, NULL), 0);
+    ck_assert_uint_eq(results, BEAM);
+    for (size_t i = 0; i < LENGTH; i++)
+        ck_assert_float_eq(list[0].attention[i][0], (float)(BEAM * i));
+}
+END_TEST
+
 /* Two source tokens, of which the first gets .9 + .3 and the second .1 + .7: log(1) + log(.8). */
 START_TEST(coverage_is_part_of_the_score) {
     static const int target[] = {1};
@@ -332,6 +373,7 @@ Suite *strategies_suite(void) {
     tcase_add_test(cases, no_sequence_comes_twice);
     tcase_add_test(cases, repeated_tokens_count_more);
     tcase_add_test(cases, nothing_may_come);
+    tcase_add_test(cases, dropped_paths_leave_their_memory);
     tcase_add_test(cases, coverage_is_part_of_the_score);
     tcase_add_test(cases, the_tree_is_complete);
     tcase_add_test(cases, alternatives_are_the_tables_best);

@@ -1,6 +1,7 @@
 /* A SentencePiece vocabulary with a piece for each byte: nothing is unknown, and offsets stay on
  * characters. */
 #include "model/text/tokenizer.h"
+#include "tests/models.h"
 #include "tests/suites.h"
 #include <string.h>
 
@@ -22,11 +23,9 @@ static void teardown(void) {
 }
 
 static struct token *encode(const char *text, size_t *count) {
-    struct token *tokens = NULL;
-    ck_assert_msg(
-        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0,
-        "%s", err.message);
-    return tokens;
+    const struct token_list list = model_tokens(tokenizer, text, NULL, &arena);
+    *count = list.count;
+    return list.all;
 }
 
 static char *decode(const struct token *source, size_t count, struct token **tokens) {

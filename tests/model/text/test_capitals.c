@@ -1,6 +1,7 @@
 /* model/text/capitals: tests/data/capitals.json, which weights/model/capitals.py is held to as
  * well, and tokens of texts in capitals. */
 #include "model/text/tokenizer.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
@@ -43,10 +44,12 @@ static struct tokenizer *open_lowering(bool lowers) {
 
 static size_t encode(const struct tokenizer *tokenizer, const char *text, bool *lowered,
                      struct token **tokens) {
-    size_t count;
-    ck_assert_int_eq(
-        tokenizer_encode(tokenizer, text, strlen(text), lowered, &arena, tokens, &count, &err), 0);
-    return count;
+    const struct tokenizer_reading how = {.lowers = lowered != NULL};
+    const struct token_list list = model_tokens(tokenizer, text, &how, &arena);
+    if (lowered)
+        *lowered = list.lowered;
+    *tokens = list.all;
+    return list.count;
 }
 
 static void check_same(const struct token *tokens, const struct token *want, size_t count) {
@@ -90,15 +93,12 @@ START_TEST(placeholders_stay) {
     static const char text[] = "A BOY {Name} PLAYS {NAME}";
     struct opaque_run names[] = {{6, 12, OPAQUE_CODE, NULL}, {19, 25, OPAQUE_CODE, NULL}};
     struct tokenizer *tokenizer = open_lowering(true);
-    struct token *tokens;
-    size_t count, found = 0;
-    bool lowered;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text),
-                                             &(struct tokenizer_reading){.held = {names, 2}},
-                                             &lowered, &arena, &tokens, &count, &err),
-                     0);
-    ck_assert(lowered);
-    for (size_t i = 0; i < count; i++)
+    const struct tokenizer_reading how = {.held = {names, 2}, .lowers = true};
+    const struct token_list list = model_tokens(tokenizer, text, &how, &arena);
+    const struct token *tokens = list.all;
+    size_t found = 0;
+    ck_assert(list.lowered);
+    for (size_t i = 0; i < list.count; i++)
         found += strcmp(tokens[i].piece, "\u2581{Name}") == 0 ||
                  strcmp(tokens[i].piece, "\u2581{NAME}") == 0;
     ck_assert_uint_eq(found, 2);

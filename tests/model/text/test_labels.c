@@ -55,13 +55,13 @@ static char *write_pieces(const char *const *pieces, size_t count) {
 
 START_TEST(labels_of_a_file) {
     static const char *const pieces[] = {
-        "<unk>",        ">>fra<<", "a",   ">>pt_BR<<", ">><<",
-        ">>x y<<",      ">>deu<",  ">",   ">>>b<<",    ">>cmn-Hans<<",
-        ">>\xc3\xa9<<", ">>i<<",   "<<>>"};
+        "<unk>",  ">>fra<<",    "a",      ">>pt_BR<<",    ">><<",         ">>x y<<",
+        ">>deu<", ">",          ">>>b<<", ">>cmn-Hans<<", ">>\xc3\xa9<<", ">>i<<",
+        "<<>>",   "<2zh_Hant>", "<2>",    "<2a b>",       "<3fr>"};
     static const struct {
         const char *name;
         int id;
-    } expected[] = {{"fra", 1}, {"pt_BR", 3}, {"cmn-Hans", 9}, {"i", 11}};
+    } expected[] = {{"fra", 1}, {"pt_BR", 3}, {"cmn-Hans", 9}, {"i", 11}, {"zh_Hant", 13}};
     struct labels labels;
     char *path = write_pieces(pieces, sizeof pieces / sizeof *pieces);
     ck_assert_msg(labels_read(path, &labels, &err) == 0, "%s", err.message);

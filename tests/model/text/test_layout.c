@@ -9,11 +9,12 @@
 static void show(const char *language, const char *text, struct opaque_runs held, char *shown) {
     struct segmenter *segmenter = language ? segmenter_open(language, &err) : NULL;
     const struct layout_reading reading = {segmenter, text, strlen(text), held};
-    struct span *gaps;
-    size_t count, at = 0;
+    struct spans found;
+    size_t at = 0;
     ck_assert_msg(!language || segmenter, "%s", err.message);
-    ck_assert_int_eq(layout_find(&reading, &arena, &gaps, &count, &err), 0);
-    for (size_t i = 0; i < count; i++) {
+    ck_assert_int_eq(layout_find(&reading, &arena, &found, &err), 0);
+    const struct span *gaps = found.all;
+    for (size_t i = 0; i < found.count; i++) {
         ck_assert(at <= gaps[i].begin && gaps[i].begin < gaps[i].end &&
                   gaps[i].end <= reading.length);
         shown = mempcpy(shown, text + at, gaps[i].begin - at);
@@ -41,6 +42,10 @@ static const struct {
      "<\u2502 >lamp< \u2502>\n<\u2514\u2500\u2500\u2518>"},
     {"en", "Lamps \u00b7 Chairs \u2022 Beds, l\u00b7l",
      "Lamps< \u00b7 >Chairs< \u2022 >Beds, l\u00b7l"},
+    {"en", "Lamps > Beds > Red, a > b, Lamps > A", "Lamps< > >Beds< > >Red, a > b, Lamps > A"},
+    {"en", "see lamps \u2192 beds \u203a Sofa\u2192a",
+     "see lamps< \u2192 >beds< \u203a >Sofa\u2192a"},
+    {"en", "Press \u2192 to go.", "Press \u2192 to go."},
     {"en", "Lamps ..... 12", "Lamps< ..... >12"},
     {"en", "Lamps.........$ 4", "Lamps<.........>$ 4"},
     {"en", "Lamps . . . . . Anna", "Lamps< . . . . . >Anna"},
@@ -86,6 +91,10 @@ static const struct {
     {"en", "/* a lamp */\n----\n+--+--+\n?!\n...",
      "</* >a lamp< */>\n<---->\n<+--+--+>\n<?!>\n<...>"},
     {"en", "1.\n a)\n", "<1.>\n <a)>\n"},
+    {"en", "~~lamp~~\n- **bed!**\n_a sofa_\n*x y *",
+     "<~~>lamp<~~>\n<- **>bed!<**>\n<_>a sofa<_>\n<*>x y< *>"},
+    {"en", "*lamp\n**a** or **b**\n~~~a~~\n_lamp\n* *\n**",
+     "<*>lamp\n**a** or **b**\n<~~~>a~~\n_lamp\n<* *>\n<**>"},
     {"en", "", ""},
 };
 

@@ -2,6 +2,7 @@
  * them. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
+#include "tests/models.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,9 @@ static void teardown(void) {
 }
 
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t *count) {
-    struct token *tokens = NULL;
-    ck_assert_msg(
-        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0,
-        "%s", err.message);
-    return tokens;
+    const struct token_list list = model_tokens(tokenizer, text, NULL, &arena);
+    *count = list.count;
+    return list.all;
 }
 
 static const char *decode(const int *ids, size_t count, struct token *tokens) {

@@ -50,7 +50,8 @@ static void teardown(void) {
 
 static struct amounts read_amounts(const struct number_words *words, const char *text) {
     struct amounts amounts;
-    ck_assert_int_eq(numbers_read(words, text, strlen(text), NULL, 0, &arena, &amounts, &err), 0);
+    ck_assert_int_eq(
+        numbers_read(words, (struct bytes){text, strlen(text)}, NULL, &arena, &amounts, &err), 0);
     for (size_t i = 0; i < amounts.count; i++) {
         ck_assert_uint_lt(amounts.all[i].span.begin, amounts.all[i].span.end);
         ck_assert_uint_le(amounts.all[i].span.end, strlen(text));
@@ -238,18 +239,19 @@ START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
         struct number_words *source = language_of(writings[i].source_language),
                             *target = language_of(writings[i].target_language);
         struct amounts amounts = read_amounts(source, writings[i].source);
-        char *written = NULL, found[256];
-        struct span part;
+        struct written_amount written;
+        char found[256];
         size_t first = 0;
         while (first < amounts.count && amounts.all[first].weak)
             first++;
         ck_assert_uint_lt(first, amounts.count);
-        ck_assert_int_eq(numbers_write(target, writings[i].source, &amounts.all[first], &arena,
-                                       &written, &part, &err),
-                         0);
-        ck_assert_msg(written != NULL, "%s is not written", writings[i].source);
+        ck_assert_int_eq(
+            numbers_write(target, writings[i].source, &amounts.all[first], &arena, &written, &err),
+            0);
+        ck_assert_msg(written.text != NULL, "%s is not written", writings[i].source);
+        const struct span part = written.part;
         snprintf(found, sizeof found, "%.*s -> %s", (int)(part.end - part.begin),
-                 writings[i].source + part.begin, written);
+                 writings[i].source + part.begin, written.text);
         ck_assert_str_eq(found, writings[i].written);
     }
 }
@@ -267,14 +269,15 @@ START_TEST(what_is_written_is_read_again) {
         struct number_words *other = open_language(languages[i]);
         for (size_t j = 0; j < sizeof amounts / sizeof *amounts; j++) {
             struct amounts source = read_amounts(english, amounts[j]);
-            char *written = NULL, target[256];
-            struct span part;
+            struct written_amount written;
+            char target[256];
             ck_assert_int_eq(
-                numbers_write(other, amounts[j], &source.all[0], &arena, &written, &part, &err), 0);
-            if (!written && strcmp(languages[i], "ru") == 0 && source.all[0].ordinal)
+                numbers_write(other, amounts[j], &source.all[0], &arena, &written, &err), 0);
+            if (!written.text && strcmp(languages[i], "ru") == 0 && source.all[0].ordinal)
                 continue; /* since ICU 76, digits of Russian ordinals have no ending */
-            ck_assert_msg(written != NULL, "%s: %s is not written", languages[i], amounts[j]);
-            snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written,
+            ck_assert_msg(written.text != NULL, "%s: %s is not written", languages[i], amounts[j]);
+            const struct span part = written.part;
+            snprintf(target, sizeof target, "%.*s%s%s", (int)part.begin, amounts[j], written.text,
                      amounts[j] + part.end);
             struct amounts again = read_amounts(other, target);
             struct number_difference difference;
@@ -293,7 +296,9 @@ START_TEST(parts_that_are_skipped_have_no_amounts) {
     const char *text = "See page 7 of abc12 4711 now";
     struct span skip[] = {{14, 24}};
     struct amounts amounts;
-    ck_assert_int_eq(numbers_read(english, text, strlen(text), skip, 1, &arena, &amounts, &err), 0);
+    ck_assert_int_eq(numbers_read(english, (struct bytes){text, strlen(text)},
+                                  &(struct spans){skip, 1}, &arena, &amounts, &err),
+                     0);
     ck_assert_uint_eq(amounts.count, 1);
     ck_assert_uint_eq(amounts.all[0].span.begin, 9);
     number_words_free(english);
@@ -402,12 +407,11 @@ START_TEST(odd_texts_are_read) {
         ck_assert_uint_eq(difference.source_count + difference.target_count, 0);
         ck_assert_int_eq(numbers_compare(&left, &right, false, &arena, &difference, &err), 0);
         for (size_t j = 0; j < left.count; j++) {
-            char *written;
-            struct span part;
-            ck_assert_int_eq(numbers_write(languages[(i + 1) % 3], text, &left.all[j], &arena,
-                                           &written, &part, &err),
-                             0);
-            ck_assert_uint_le(part.begin, part.end);
+            struct written_amount written;
+            ck_assert_int_eq(
+                numbers_write(languages[(i + 1) % 3], text, &left.all[j], &arena, &written, &err),
+                0);
+            ck_assert_uint_le(written.part.begin, written.part.end);
         }
         arena_release(&arena, mark);
     }
@@ -429,8 +433,8 @@ START_TEST(nothing_after_a_text_is_read) {
         struct amounts amounts;
         char *text = memory + page - length;
         memcpy(text, texts[i], length);
-        ck_assert_int_eq(numbers_read(language_of(i % 2 == 0 ? "ru" : "en"), text, length, NULL, 0,
-                                      &arena, &amounts, &err),
+        ck_assert_int_eq(numbers_read(language_of(i % 2 == 0 ? "ru" : "en"),
+                                      (struct bytes){text, length}, NULL, &arena, &amounts, &err),
                          0);
     }
     munmap(memory, 2 * page);

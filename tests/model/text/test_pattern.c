@@ -43,7 +43,8 @@ START_TEST(matches_are_found) {
         struct pattern *pattern = open_pattern(texts[i].expression);
         struct span span;
         size_t at = 0, length = strlen(texts[i].text);
-        while (pattern_next(pattern, texts[i].text, length, &at, &span, INT64_MAX, &err) == 1) {
+        while (pattern_next(pattern, (struct bytes){texts[i].text, length}, &at, &span, INT64_MAX,
+                            &err) == 1) {
             size_t used = strlen(found);
             ck_assert_uint_eq(at, span.end);
             snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin),
@@ -96,7 +97,7 @@ static size_t count_in(const char *expression, const char *text, size_t length) 
     struct pattern *pattern = open_pattern(expression);
     struct span span;
     size_t at = 0, count = 0;
-    while (pattern_next(pattern, text, length, &at, &span, INT64_MAX, &err) == 1)
+    while (pattern_next(pattern, (struct bytes){text, length}, &at, &span, INT64_MAX, &err) == 1)
         count++;
     pattern_free(pattern);
     return count;
@@ -124,9 +125,12 @@ START_TEST(time_is_bounded) {
     struct pattern *pattern = open_pattern("b");
     struct span span;
     size_t at = 0;
-    ck_assert_int_eq(pattern_next(pattern, text, 5000, &at, &span, pattern_clock_ns(), &err), -1);
+    ck_assert_int_eq(
+        pattern_next(pattern, (struct bytes){text, 5000}, &at, &span, pattern_clock_ns(), &err),
+        -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
-    ck_assert_int_eq(pattern_next(pattern, text, 5000, &at, &span, INT64_MAX, NULL), 0);
+    ck_assert_int_eq(pattern_next(pattern, (struct bytes){text, 5000}, &at, &span, INT64_MAX, NULL),
+                     0);
     pattern_free(pattern);
     free(text);
 }
@@ -142,12 +146,14 @@ START_TEST(long_matches) {
         struct span span;
         size_t at = 0;
         memset(text + begin, 'x', PATTERN_MATCH_BYTES);
-        ck_assert_int_eq(pattern_next(pattern, text, LENGTH, &at, &span, INT64_MAX, &err), 1);
+        ck_assert_int_eq(
+            pattern_next(pattern, (struct bytes){text, LENGTH}, &at, &span, INT64_MAX, &err), 1);
         ck_assert_uint_eq(span.begin, begin);
         ck_assert_uint_eq(span.end, begin + PATTERN_MATCH_BYTES);
         at = 0;
         text[begin + PATTERN_MATCH_BYTES] = 'x';
-        ck_assert_int_eq(pattern_next(pattern, text, LENGTH, &at, &span, INT64_MAX, &err), 0);
+        ck_assert_int_eq(
+            pattern_next(pattern, (struct bytes){text, LENGTH}, &at, &span, INT64_MAX, &err), 0);
         free(text);
     }
     pattern_free(pattern);

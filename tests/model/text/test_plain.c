@@ -2,6 +2,7 @@
  * and files that are refused. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
@@ -77,15 +78,12 @@ START_TEST(tokens_are_those_of_python) {
         struct tokenizer *tokenizer = open_kind(
             kind, &options, json_object_get(json_object_get(shared, "vocabularies"), kind));
         const json_t *text = json_object_get(want, "text");
-        struct token *tokens;
-        size_t count;
-        ck_assert_int_eq(tokenizer_encode(tokenizer, json_string_value(text),
-                                          json_string_length(text), NULL, &arena, &tokens, &count,
-                                          &err),
-                         0);
-        check_tokens(want, tokens, count);
-        check_decoded(tokenizer, tokens, count, false, text_at(want, "decoded"));
-        check_decoded(tokenizer, tokens, count, true, text_at(want, "printed"));
+        struct token_list tokens;
+        const struct bytes bytes = {json_string_value(text), json_string_length(text)};
+        ck_assert_int_eq(tokenizer_encode(tokenizer, bytes, NULL, &arena, &tokens, &err), 0);
+        check_tokens(want, tokens.all, tokens.count);
+        check_decoded(tokenizer, tokens.all, tokens.count, false, text_at(want, "decoded"));
+        check_decoded(tokenizer, tokens.all, tokens.count, true, text_at(want, "printed"));
         tokenizer_free(tokenizer);
     }
     json_decref(shared);
@@ -101,12 +99,8 @@ START_TEST(ill_formed_text_is_survived) {
     for (size_t k = 0; k < 2; k++) {
         struct tokenizer *tokenizer = open_kind(kinds[k], &options, pieces);
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-            struct token *tokens;
-            size_t count;
-            ck_assert_int_eq(tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), NULL, &arena,
-                                              &tokens, &count, &err),
-                             0);
-            ck_assert(count > 0 && tokens[count - 1].end == strlen(texts[i]));
+            const struct token_list tokens = model_tokens(tokenizer, texts[i], NULL, &arena);
+            ck_assert(tokens.count > 0 && tokens.all[tokens.count - 1].end == strlen(texts[i]));
         }
         tokenizer_free(tokenizer);
     }
@@ -142,15 +136,14 @@ START_TEST(special_tokens_stand_anywhere) {
     ck_assert_int_eq(tokenizer_end(tokenizer), 0);
     ck_assert_int_eq(tokenizer_unknown(tokenizer), 1);
     ck_assert_int_eq(tokenizer_begin(tokenizer), -1);
-    struct token decoded[] = {{.id = 3}, {.id = 0}, {.id = 1}, {.id = 2}}, *tokens;
+    struct token decoded[] = {{.id = 3}, {.id = 0}, {.id = 1}, {.id = 2}};
     char *text;
-    size_t count;
     ck_assert_int_eq(tokenizer_decode(tokenizer, decoded, 4, &arena, &text, &err), 0);
     ck_assert_str_eq(text, "b \u2047 10\u00a0000");
-    ck_assert_int_eq(
-        tokenizer_encode(tokenizer, "b </s> c", 8, NULL, &arena, &tokens, &count, &err), 0);
-    ck_assert_uint_eq(count, 3);
-    ck_assert(tokens[0].id == 3 && tokens[1].id == 1 && tokens[2].id == 1); /* </s> is not text */
+    const struct token_list tokens = model_tokens(tokenizer, "b </s> c", NULL, &arena);
+    ck_assert_uint_eq(tokens.count, 3);
+    ck_assert(tokens.all[0].id == 3 && tokens.all[1].id == 1 &&
+              tokens.all[2].id == 1); /* </s> is not text */
     tokenizer_free(tokenizer);
     file_remove(path);
 }

@@ -2,6 +2,7 @@
  * and tokens of prepared texts.
  */
 #include "model/text/tokenizer.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
@@ -51,15 +52,12 @@ START_TEST(tokens_of_a_prepared_text) {
     struct tokenizer *tokenizer =
         tokenizer_open("sentencepiece", "tests/data/tiny.en.spm",
                        &(struct tokenizer_options){.prepared = true}, &err);
-    struct token *tokens, *want;
-    size_t count, wanted;
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    ck_assert_int_eq(
-        tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, &count, &err), 0);
-    ck_assert_int_eq(
-        tokenizer_encode(tokenizer, plain, strlen(plain), NULL, &arena, &want, &wanted, &err), 0);
-    ck_assert_uint_eq(count, wanted);
-    size_t end = 0;
+    const struct token_list list = model_tokens(tokenizer, text, NULL, &arena),
+                            wanted = model_tokens(tokenizer, plain, NULL, &arena);
+    const struct token *tokens = list.all, *want = wanted.all;
+    ck_assert_uint_eq(list.count, wanted.count);
+    size_t count = list.count, end = 0;
     for (size_t i = 0; i < count; i++) {
         ck_assert_str_eq(tokens[i].piece, want[i].piece);
         ck_assert_uint_ge(tokens[i].begin, end);
@@ -79,13 +77,11 @@ START_TEST(placeholders_survive) {
         tokenizer_open("sentencepiece", "tests/data/tiny.en.spm",
                        &(struct tokenizer_options){.prepared = true}, &err);
     struct opaque_run name = {8, 14, OPAQUE_CODE, NULL};
-    struct token *tokens;
-    size_t count, found = 0;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text),
-                                             &(struct tokenizer_reading){.held = {&name, 1}}, NULL,
-                                             &arena, &tokens, &count, &err),
-                     0);
-    for (size_t i = 0; i < count; i++)
+    const struct tokenizer_reading how = {.held = {&name, 1}};
+    const struct token_list list = model_tokens(tokenizer, text, &how, &arena);
+    const struct token *tokens = list.all;
+    size_t found = 0;
+    for (size_t i = 0; i < list.count; i++)
         found += tokens[i].end - tokens[i].begin == 6 &&
                  memcmp(text + tokens[i].begin, "{name}", 6) == 0;
     ck_assert_uint_eq(found, 1);

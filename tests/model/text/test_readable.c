@@ -1,6 +1,7 @@
 /* Characters that a vocabulary cannot read are found, held and respelled. */
 #include "model/model.h"
 #include "model/text/tokenizer.h"
+#include "tests/models.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -32,15 +33,12 @@ static void close_all(void) {
 
 /* The held runs of a text in angle brackets. */
 static void expect_held(const char *text, const char *expected) {
-    struct token *tokens;
+    const struct token_list tokens = model_tokens(tokenizer, text, NULL, &arena);
     struct opaque_runs held = {0};
-    size_t count, found, length = strlen(text);
     char shown[256] = "";
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, NULL),
-                     0);
-    ck_assert_int_eq(
-        readable_hold(&readable, text, length, tokens, count, &held, &found, &arena, NULL), 0);
-    ck_assert(found >= held.count);
+    ptrdiff_t found =
+        readable_hold(&readable, (struct bytes){text, strlen(text)}, &tokens, &held, &arena, NULL);
+    ck_assert(found >= 0 && (size_t)found >= held.count);
     for (size_t i = 0; i < held.count; i++)
         snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "<%.*s>",
                  (int)(held.all[i].end - held.all[i].begin), text + held.all[i].begin);
@@ -89,7 +87,8 @@ START_TEST(a_run_of_many_windows_is_one) {
         end = stpcpy(end, "\xe4\xbd\xa0");
     strcpy(end, tail);
     open_with("no such file");
-    ck_assert_int_eq(text_hold(&readable, tokenizer, text, strlen(text), &how, &arena, &err), 0);
+    ck_assert_int_eq(
+        text_hold(&readable, tokenizer, (struct bytes){text, strlen(text)}, &how, &arena, &err), 0);
     ck_assert_uint_eq(how.held.count, 2);
     ck_assert(how.held.all[0].begin == 8 && how.held.all[0].end == 14);
     ck_assert_str_eq(how.held.all[0].written, "{n}");
@@ -104,22 +103,16 @@ END_TEST
 START_TEST(marks_are_respelled_where_they_are_lost) {
     open_with("no such file");
     ck_assert(readable.respelling.any);
-    struct token *plain, *typographic;
-    size_t plain_count, count;
     const struct tokenizer_reading how = {.respelling = &readable.respelling};
     const char *text = "the \xe2\x80\x9c"
                        "boy\xe2\x80\x9d \xe2\x80\x93 snow",
                *same = "the \"boy\" - snow";
-    ck_assert_int_eq(
-        tokenizer_encode(tokenizer, same, strlen(same), NULL, &arena, &plain, &plain_count, NULL),
-        0);
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &how, NULL, &arena,
-                                             &typographic, &count, NULL),
-                     0);
-    ck_assert_uint_eq(count, plain_count);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_int_eq(typographic[i].id, plain[i].id);
-    ck_assert_uint_eq(typographic[count - 1].end, strlen(text));
+    const struct token_list plain = model_tokens(tokenizer, same, NULL, &arena),
+                            typographic = model_tokens(tokenizer, text, &how, &arena);
+    ck_assert_uint_eq(typographic.count, plain.count);
+    for (size_t i = 0; i < plain.count; i++)
+        ck_assert_int_eq(typographic.all[i].id, plain.all[i].id);
+    ck_assert_uint_eq(typographic.all[plain.count - 1].end, strlen(text));
     close_all();
 }
 END_TEST

@@ -8,10 +8,12 @@
 
 static struct span *split(const struct segmenter *segmenter, const char *text, size_t length,
                           size_t *count) {
-    struct span *spans;
-    ck_assert_msg(segmenter_split(segmenter, text, length, &arena, &spans, count, &err) == 0, "%s",
-                  err.message);
-    return spans;
+    struct spans spans;
+    ck_assert_msg(segmenter_split(segmenter, (struct bytes){text, length}, &arena, &spans, &err) ==
+                      0,
+                  "%s", err.message);
+    *count = spans.count;
+    return spans.all;
 }
 
 static struct segmenter *open_language(const char *language) {
@@ -28,6 +30,10 @@ static const struct {
     {"en", "We met Prof. Jones and Mrs. May. They left",
      "We met Prof. Jones and Mrs. May.|They left"},
     {"fr", "M. Dupont est là. Il dort.", "M. Dupont est là.|Il dort."},
+    {"fr", "Il dit : \u00ab Oui ! \u00bb Elle part. \u00ab Non. \u00bb dit-il. \u00ab Non. \u00bb",
+     "Il dit : \u00ab Oui ! \u00bb|Elle part.|\u00ab Non. \u00bb dit-il.|\u00ab Non. \u00bb"},
+    {"de", "Er ging. \u00bbGut.\u00ab", "Er ging.|\u00bbGut.\u00ab"},
+    {"fr", "Oui !\n\u00bb Non", "Oui !|\u00bb Non"},
     {"de", "Das ist z.B. Holz. Gut!", "Das ist z.B. Holz.|Gut!"},
     {"en", "Dr. Brown is here. Ask Lt. Gray.", "Dr. Brown is here.|Ask Lt. Gray."},
     {"en", "The shop opens at 9 a.m. Sundays. It shuts at 5 p.m. Monday.",
@@ -201,10 +207,10 @@ static void *split_often(void *shared) {
     arena_init(&own, 4096);
     size_t good = 0;
     for (int i = 0; i < 500; i++) {
-        struct span *spans;
-        size_t count;
-        good += segmenter_split(shared, text, sizeof text - 1, &own, &spans, &count, NULL) == 0 &&
-                count == 3 && spans[1].begin == 21;
+        struct spans spans;
+        good += segmenter_split(shared, (struct bytes){text, sizeof text - 1}, &own, &spans,
+                                NULL) == 0 &&
+                spans.count == 3 && spans.all[1].begin == 21;
         arena_reset(&own);
     }
     arena_done(&own);
@@ -241,12 +247,11 @@ END_TEST
 
 START_TEST(a_text_too_long_is_refused) {
     struct segmenter *segmenter = open_language("en");
-    struct span *spans = NULL;
-    size_t count = 7;
-    ck_assert_int_eq(segmenter_split(segmenter, "", (size_t)1 << 31, &arena, &spans, &count, &err),
-                     -1);
+    struct spans spans = {NULL, 7};
+    ck_assert_int_eq(
+        segmenter_split(segmenter, (struct bytes){"", (size_t)1 << 31}, &arena, &spans, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
-    ck_assert(spans == NULL && count == 7);
+    ck_assert(spans.all == NULL && spans.count == 7);
     segmenter_free(segmenter);
 }
 END_TEST

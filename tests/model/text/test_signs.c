@@ -17,23 +17,25 @@ static const char *difference(const char *from, const char *to, const char *sour
     rules.vocabularies[0] = rules.vocabularies[1] = vocabulary;
     struct signs left, right;
     struct sign_difference found;
-    ck_assert_int_eq(signs_read(&rules, source, strlen(source), NULL, 0, &arena, &left, &err), 0);
-    ck_assert_int_eq(signs_read(&rules, target, strlen(target), NULL, 0, &arena, &right, &err), 0);
+    ck_assert_int_eq(
+        signs_read(&rules, (struct bytes){source, strlen(source)}, NULL, &arena, &left, &err), 0);
+    ck_assert_int_eq(
+        signs_read(&rules, (struct bytes){target, strlen(target)}, NULL, &arena, &right, &err), 0);
     for (size_t i = 0; i < left.count; i++)
         ck_assert(left.all[i].weak || signs_any(&rules, source, strlen(source)) ||
                   signs_any_names(&rules, source, strlen(source)));
-    ck_assert_int_eq(signs_compare(&rules, source, &left, target, &right, &arena, &found, &err), 0);
+    ck_assert_int_eq(signs_compare(&rules, &left, &right, &arena, &found, &err), 0);
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < found.source_count; i++)
+    for (size_t i = 0; i < found.source.count; i++)
         used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
-                                 (int)(found.source[i].end - found.source[i].begin),
-                                 source + found.source[i].begin);
-    used += found.target_count > 0 ? (size_t)snprintf(out + used, sizeof out - used, "->") : 0;
-    for (size_t i = 0; i < found.target_count; i++)
+                                 (int)(found.source.all[i].end - found.source.all[i].begin),
+                                 source + found.source.all[i].begin);
+    used += found.target.count > 0 ? (size_t)snprintf(out + used, sizeof out - used, "->") : 0;
+    for (size_t i = 0; i < found.target.count; i++)
         used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s", i ? " " : "",
-                                 (int)(found.target[i].end - found.target[i].begin),
-                                 target + found.target[i].begin);
+                                 (int)(found.target.all[i].end - found.target.all[i].begin),
+                                 target + found.target.all[i].begin);
     return out;
 }
 
@@ -155,7 +157,8 @@ START_TEST(a_quotation_mark_takes_the_form_of_the_language) {
     static const char text[] = "a “b” \"c\"";
     struct signs signs;
     struct span span;
-    ck_assert_int_eq(signs_read(&rules, text, sizeof text - 1, NULL, 0, &arena, &signs, &err), 0);
+    ck_assert_int_eq(
+        signs_read(&rules, (struct bytes){text, sizeof text - 1}, NULL, &arena, &signs, &err), 0);
     ck_assert_uint_eq(signs.count, 4);
     ck_assert_str_eq(signs_write(&rules, text, sizeof text - 1, &signs.all[0], &span), "«\u00a0");
     ck_assert_str_eq(signs_write(&rules, text, sizeof text - 1, &signs.all[1], &span), "\u00a0»");
@@ -200,8 +203,9 @@ START_TEST(whole_texts) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct check_lists lists;
         const char *source = rows[i].source, *target = rows[i].target;
-        ck_assert_int_eq(correction_check_whole("en", "fr", source, strlen(source), target,
-                                                strlen(target), &arena, &lists),
+        ck_assert_int_eq(correction_check_whole("en", "fr", (struct bytes){source, strlen(source)},
+                                                (struct bytes){target, strlen(target)}, &arena,
+                                                &lists),
                          0);
         ck_assert_msg((lists.source_count > 0) == (rows[i].lacks != NULL) &&
                           (lists.target_count > 0) == (rows[i].adds != NULL),

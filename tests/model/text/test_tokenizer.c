@@ -34,11 +34,12 @@ static void close_both(void) {
 
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t length,
                             size_t *count) {
-    struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, count, &err) ==
-                      0,
-                  "%s", err.message);
-    return tokens;
+    struct token_list list = {0};
+    ck_assert_msg(
+        tokenizer_encode(tokenizer, (struct bytes){text, length}, NULL, &arena, &list, &err) == 0,
+        "%s", err.message);
+    *count = list.count;
+    return list.all;
 }
 
 static char *decode(const struct tokenizer *tokenizer, const struct token *source, size_t count,
@@ -295,13 +296,13 @@ START_TEST(decoding_nothing_and_special_pieces) {
 END_TEST
 
 START_TEST(a_text_too_long_is_refused) {
-    struct token *tokens = NULL;
-    size_t count = 7;
+    struct token_list tokens = {NULL, 7, false};
     ck_assert_int_eq(
-        tokenizer_encode(english, "", (size_t)1 << 31, NULL, &arena, &tokens, &count, &err), -1);
+        tokenizer_encode(english, (struct bytes){"", (size_t)1 << 31}, NULL, &arena, &tokens, &err),
+        -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "a text of 2147483648 bytes is too long");
-    ck_assert(tokens == NULL && count == 7);
+    ck_assert(tokens.all == NULL && tokens.count == 7);
 }
 END_TEST
 

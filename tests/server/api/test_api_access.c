@@ -30,7 +30,8 @@ static void teardown(void) {
 /* The status of the refusal, 0: none. holder: whose key it must be; NULL: nobody's. */
 static unsigned ask(const struct service *service, enum access access, struct call call,
                     const char *holder) {
-    struct route route = {.path = "/x", .method = "POST", .access = access};
+    struct route route = {.path = "/x", .method = "POST", .access = access, .traits = ROUTE_KEYED};
+    call.route = &route;
     struct request request;
     request_init(&request);
     free(reply.body);

@@ -32,13 +32,14 @@ START_TEST(lengths) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct span sources[MOST], targets[MOST];
         size_t source_count = spans_of(cases[i].sources, sources),
-               target_count = spans_of(cases[i].targets, targets), count, source = 0, target = 0;
-        struct bead *beads;
+               target_count = spans_of(cases[i].targets, targets), source = 0, target = 0;
+        struct beads found;
         char text[100] = "";
-        ck_assert_int_eq(
-            beads_find(sources, source_count, targets, target_count, &arena, &beads, &count, &err),
-            0);
-        for (size_t k = 0; k < count; k++) {
+        ck_assert_int_eq(beads_find(&(struct spans){sources, source_count},
+                                    &(struct spans){targets, target_count}, &arena, &found, &err),
+                         0);
+        const struct bead *beads = found.all;
+        for (size_t k = 0; k < found.count; k++) {
             ck_assert_uint_eq(beads[k].source, source);
             ck_assert_uint_eq(beads[k].target, target);
             source += beads[k].source_count;

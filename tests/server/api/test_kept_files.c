@@ -147,12 +147,16 @@ static bool look(struct kept_files *files, const char *id, const char *key,
 START_TEST(orders_have_a_key) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3};
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    char id[KEPT_ID_BYTES], key[KEPT_KEY_BYTES];
     struct kept_view order;
     char *text = id;
     atomic_size_t left = 4;
     ck_assert_int_eq(kept_files_order(files, &(struct kept_order){1, &left, 7, 20}, id, key, NULL),
                      0);
+    ck_assert_uint_eq(strspn(id, "0123456789ABCDEF"), 32); /* as in DeepL's handles */
+    ck_assert_uint_eq(strlen(id), 32);
+    ck_assert_uint_eq(strspn(key, "0123456789ABCDEF"), 64);
+    ck_assert_uint_eq(strlen(key), 64);
     ck_assert(!look(files, id, "", &order) && !look(files, id, id, &order));
     ck_assert(!look(files, key, key, &order) && !has(files, id, ""));
     ck_assert(look(files, id, key, &order));
@@ -187,7 +191,7 @@ START_TEST(orders_fail) {
     const struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = 3},
                            large = {
                                .name = "a.txt", .content_type = "text/plain", .length = BYTES + 1};
-    char ids[COUNT + 1][KEPT_ID_BYTES], keys[COUNT + 1][KEPT_ID_BYTES];
+    char ids[COUNT + 1][KEPT_ID_BYTES], keys[COUNT + 1][KEPT_KEY_BYTES];
     struct kept_view order;
     atomic_size_t left = 1;
     for (size_t i = 0; i < COUNT; i++)
@@ -234,7 +238,7 @@ END_TEST
 
 START_TEST(an_order_is_its_owners) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
-    char id[KEPT_ID_BYTES], key[KEPT_ID_BYTES];
+    char id[KEPT_ID_BYTES], key[KEPT_KEY_BYTES];
     const uint64_t own = 1, other = 2;
     struct kept_view order;
     atomic_size_t left = 1;

@@ -128,6 +128,40 @@ START_TEST(restricted) {
 }
 END_TEST
 
+/* No language is claimed whose script the text does not have. */
+START_TEST(other_scripts) {
+    static const char *const western[] = {"de", "en", "fr"}, *const mixed[] = {"ru", "en", "ja"};
+    static const struct {
+        const char *text, *const *codes;
+        size_t wanted;
+        const char *other;
+    } rows[] = {
+        {"\xe0\xb8\xaa\xe0\xb8\xa7\xe0\xb8\xb1\xe0\xb8\xaa\xe0\xb8\x94\xe0\xb8\xb5", western, 0,
+         "th"},
+        {"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xd7\xa2\xd7\x95\xd7\x9c\xd7\x9d", western, 0, "he"},
+        {"\xe1\x9a\xa0\xe1\x9a\xa2\xe1\x9a\xa6", western, 0, "und"},
+        {"\xe0\xb8\xaa\xe0\xb8\xa7\xe0\xb8\xb1\xe0\xb8\xaa and my friends here", western, 1, ""},
+        {"\xd0\x94\xd0\xb0", mixed, 0, ""},
+        {"\xe3\x82\xab", mixed, 2, ""},
+        {"Xin ch\xc3\xa0o c\xc3\xa1"
+         "c b\xe1\xba\xa1n, t\xc3\xb4i l\xc3\xa0 ng\xc6\xb0\xe1\xbb\x9di Vi\xe1\xbb\x87t",
+         mixed, 1, ""},
+        {"12345 \xe2\x82\xac", western, 0, ""},
+    };
+    static const char tags[] = "<p lang=\"und\">\xe0\xb8\xaa\xe0\xb8\xa7\xe0\xb8\xb1</p>";
+    ck_assert_str_eq(language_detect(tags, sizeof tags - 1, true, western, 3).other, "th");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct language_guess guess =
+            language_detect(rows[i].text, strlen(rows[i].text), false, rows[i].codes, 3);
+        ck_assert_msg(guess.index == rows[i].wanted, "%s: %s", rows[i].text,
+                      rows[i].codes[guess.index]);
+        ck_assert_str_eq(guess.other, rows[i].other);
+        if (*rows[i].other)
+            ck_assert_double_eq(guess.confidence, 0);
+    }
+}
+END_TEST
+
 START_TEST(markup) {
     static const char text[] = "<div class=\"the house of\" title=\"that which is "
                                "this\"><p>O\xc3\xb9 est <b>la gare</b> ?</p></div>";
@@ -206,6 +240,7 @@ Suite *language_suite(void) {
     tcase_add_test(tests, other_languages);
     tcase_add_test(tests, names_in_other_languages);
     tcase_add_test(tests, restricted);
+    tcase_add_test(tests, other_scripts);
     tcase_add_test(tests, markup);
     tcase_add_test(tests, wrong_language);
     tcase_add_test(tests, wrong_language_of_a_long_text);

@@ -8,13 +8,14 @@
 #include <string.h>
 
 static struct metrics *metrics;
+static const struct options options = {.max_reply_bytes = 20};
 static struct service service;
 static struct reply reply;
 static struct writer w;
 
 static void setup(void) {
     metrics = metrics_create((const char *[]){"/"}, 1, NULL);
-    service = (struct service){.options = {.max_reply_bytes = 20}, .metrics = metrics};
+    service = (struct service){.options = &options, .metrics = metrics};
     reply = (struct reply){0};
     w = answer_begin(&service);
 }

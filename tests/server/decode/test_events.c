@@ -67,7 +67,7 @@ static void follow(const struct search_kind *strategy, size_t tokens) {
                                                         .repetition_penalty = 1};
     ck_assert_int_eq(job_list(&request, &input, NULL), 0);
     ck_assert_uint_eq(request.job_count, 2);
-    ck_assert_int_eq(events_follow(&request, &(struct events_reader){park, wake, NULL}), 0);
+    ck_assert_int_eq(events_follow(&request, &(struct events_follower){park, wake, NULL}), 0);
 }
 
 /* A worker's calls, from the admission to the end. */

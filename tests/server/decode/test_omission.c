@@ -11,8 +11,9 @@ static struct omission with(const float rows[][SOURCE + 1], size_t target, const
     arena_init(&arena, 1024);
     for (size_t i = 0; i < target; i++)
         pointers[i] = rows[i];
-    ck_assert_int_eq(
-        omission_add(pointers, target, (struct span){0, SOURCE}, letters, &arena, &sum, NULL), 0);
+    ck_assert_int_eq(omission_add(&(struct omission_rows){pointers, target, {0, SOURCE}, letters},
+                                  &arena, &sum, NULL),
+                     0);
     arena_done(&arena);
     return sum;
 }

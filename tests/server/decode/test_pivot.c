@@ -79,7 +79,8 @@ START_TEST(rows_are_composed) {
          0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.6F),
          0.2F * 0.1F + 0.6F * (0.25F * 0.1F + 0.75F * 0.2F) + 0.2F},
         {0, 0, 1}};
-    ck_assert_int_eq(pivot_compose(&first, &rendering, &second, &arena, &composed), 0);
+    ck_assert_int_eq(
+        pivot_compose(&first, &first.hypotheses[0], &rendering, &second, &arena, &composed), 0);
     ck_assert_uint_eq(composed.length, SOURCE);
     ck_assert_str_eq(composed.tokens[1].piece, "cd");
     ck_assert_uint_eq(composed.tokens[SOURCE - 1].begin, 5);
@@ -98,7 +99,8 @@ START_TEST(blanks_belong_to_what_follows) {
     static const float expected[SOURCE] = {0.2F, 0.6F, 0.2F};
     written_tokens[1].begin = 3;
     read_tokens[0] = (struct token){.begin = 2, .end = 3};
-    ck_assert_int_eq(pivot_compose(&first, &rendering, &second, &arena, &composed), 0);
+    ck_assert_int_eq(
+        pivot_compose(&first, &first.hypotheses[0], &rendering, &second, &arena, &composed), 0);
     written_tokens[1].begin = 2;
     read_tokens[0] = (struct token){.begin = 0, .end = 1};
     check_row(composed.hypotheses[0].attention[0], expected);
@@ -107,9 +109,21 @@ END_TEST
 
 START_TEST(without_attention_nothing_is_made_up) {
     first.search.setting.source_length = 0;
-    ck_assert_int_eq(pivot_compose(&first, &rendering, &second, &arena, &composed), 0);
+    ck_assert_int_eq(
+        pivot_compose(&first, &first.hypotheses[0], &rendering, &second, &arena, &composed), 0);
     ck_assert_uint_eq(composed.search.setting.source_length, 0);
     ck_assert_ptr_eq(composed.hypotheses[0].attention, second_attention);
+}
+END_TEST
+
+START_TEST(a_text_reads_the_hypothesis_of_its_rank) {
+    struct hypothesis hypotheses[3] = {{.length = 1}, {.length = 2}, {.length = 3}};
+    const struct sentence translated = {.hypotheses = hypotheses, .count = 3};
+    ck_assert_ptr_eq(pivot_written(&translated, &(struct text){0}), &hypotheses[0]);
+    ck_assert_ptr_eq(pivot_written(&translated, &(struct text){.rank = 1, .ranks = 4}),
+                     &hypotheses[1]);
+    ck_assert_ptr_eq(pivot_written(&translated, &(struct text){.rank = 3, .ranks = 4}),
+                     &hypotheses[2]);
 }
 END_TEST
 
@@ -120,6 +134,7 @@ Suite *pivot_suite(void) {
     tcase_add_test(tcase, rows_are_composed);
     tcase_add_test(tcase, blanks_belong_to_what_follows);
     tcase_add_test(tcase, without_attention_nothing_is_made_up);
+    tcase_add_test(tcase, a_text_reads_the_hypothesis_of_its_rank);
     suite_add_tcase(suite, tcase);
     return suite;
 }

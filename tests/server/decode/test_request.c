@@ -32,8 +32,12 @@ static void setup(void) {
                                            .loading.workers = 1,
                                            .loading.rows = 16};
     log_set_level("error");
-    service = (struct service){
-        .options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
+    static const struct options options = {.rows = 16,
+                                           .workers = 1,
+                                           .max_text_chars = 100,
+                                           .max_reply_bytes = 1 << 20,
+                                           .request_memory = 1 << 20};
+    service = (struct service){.options = &options};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
@@ -134,7 +138,8 @@ static const struct {
     {"{\"text\":\"a\",\"include\":[1]}", "include",
      "include must be a string or an array of strings, got an integer at index 0"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
-     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, "
+     "include must be all, or any of tokens, log_probs, attention, scores, soft_alignment, "
+     "alignment, "
      "words, phrases, offsets, entropy, top_k, "
      "beam, "
      "quality, heads, timing, eos, got "
@@ -211,9 +216,20 @@ START_TEST(too_many_characters) {
 }
 END_TEST
 
-START_TEST(more_sentences_than_can_ever_wait) {
+/* They wait one after the other. */
+START_TEST(more_sentences_than_can_wait) {
+    start(false, "{\"text\":[\"a\",\"b\",\"c\",\"d\"]}");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_uint_eq(request_window(&request), 4);
+    ck_assert(request.keeps);
+    request_done(&request);
+    request_init(&request);
+    request.models = catalog_acquire(service.catalog);
     start(false, "{\"text\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}");
-    assert_error(413, "too_large", "text", "text must have at most 4 sentences, got 5");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_uint_eq(request.job_count, 5);
+    ck_assert_uint_eq(request_window(&request), 1);
+    ck_assert(!request.keeps);
 }
 END_TEST
 
@@ -387,7 +403,7 @@ START_TEST(equal_sentences_are_decoded_once) {
           "{\"text\":[\"One. Two. One.\",\" One.\"],\"strategy\":\"greedy\",\"max_length\":3}");
     ck_assert_uint_eq(reply.status, 0);
     ck_assert_uint_eq(request.job_count, 4);
-    ck_assert_uint_eq(request.twins, 2);
+    ck_assert_uint_eq(request.queued.twins, 2);
     ck_assert_ptr_eq(request.jobs[3].original, &request.jobs[0]);
     ck_assert_ptr_null(request.jobs[3].sentence);
     struct batch *batch = batch_create(request.loaded->translator, 16, NULL);
@@ -493,7 +509,7 @@ static size_t count_twins(const char *source, void (*prepared)(struct request *d
     while (request_next_job(&document, &at))
         decoded++;
     ck_assert_uint_eq(request_window(&document), decoded);
-    size_t count = document.twins;
+    size_t count = document.queued.twins;
     ck_assert_uint_eq(count + decoded, document.job_count);
     request_done(&document);
     return count;
@@ -550,9 +566,9 @@ START_TEST(words_merge_pieces) {
     struct word_sides sides;
     struct word_matrix words;
     ck_assert_int_eq(rendering_make(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
-    ck_assert_int_eq(
-        render_words(sentence, WORDS_UNICODE, hypothesis, &rendering, &request.arena, &sides, NULL),
-        0);
+    ck_assert_int_eq(render_words(&(struct rendered_sentence){sentence, hypothesis, &rendering},
+                                  WORDS_UNICODE, &request.arena, &sides, NULL),
+                     0);
     ck_assert_int_eq(render_merge(&sides, hypothesis->attention, &request.arena, &words, NULL), 0);
     ck_assert_uint_eq(words.source_count, 2);
     ck_assert_uint_eq(words.target_count, 2);
@@ -588,8 +604,8 @@ static struct word_side words_of(const char *text, const size_t *ends, size_t co
     sentence.source = (struct span){0, strlen(text)};
     sentence.tokens = tokens;
     sentence.length = count;
-    ck_assert_int_eq(render_words(&sentence, WORDS_UNICODE, &hypothesis, &rendering, &request.arena,
-                                  &sides, NULL),
+    ck_assert_int_eq(render_words(&(struct rendered_sentence){&sentence, &hypothesis, &rendering},
+                                  WORDS_UNICODE, &request.arena, &sides, NULL),
                      0);
     return sides.source;
 }
@@ -664,6 +680,29 @@ START_TEST(utf16_positions) {
 }
 END_TEST
 
+/* A long text has its time in proportion to its characters, but not more than its client asks. */
+START_TEST(long_texts_have_more_time) {
+    static const struct {
+        size_t characters;
+        int64_t latest_us, deadline_us;
+    } all[] = {{99, 1000, 10},         {100, 1000, 10}, {150, 1000, 15}, {500, 1000, 50},
+               {20000000, 1000, 1000}, {500, 10, 10},   {500, 30, 30},   {500, INT64_MAX, 50}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct request text;
+        request_init(&text);
+        text.account.characters = all[i].characters;
+        text.deadline_us = 10;
+        text.latest_us = all[i].latest_us;
+        request_extend(&text, 10, 100);
+        ck_assert_int_eq(text.deadline_us, all[i].deadline_us);
+        text.deadline_us = INT64_MAX;
+        request_extend(&text, 10, 100);
+        ck_assert_int_eq(text.deadline_us, INT64_MAX);
+        request_done(&text);
+    }
+}
+END_TEST
+
 START_TEST(clip_keeps_characters_whole) {
     ck_assert_uint_eq(utf8_clip("a\xC3\xA9", 3, 2), 1);
     ck_assert_uint_eq(utf8_clip("a\xC3\xA9", 3, 3), 3);
@@ -680,7 +719,7 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, body_that_is_not_json);
     tcase_add_test(tcase, array_as_body);
     tcase_add_test(tcase, too_many_characters);
-    tcase_add_test(tcase, more_sentences_than_can_ever_wait);
+    tcase_add_test(tcase, more_sentences_than_can_wait);
     tcase_add_test(tcase, sentence_too_long_and_not_to_be_split);
     tcase_add_test(tcase, not_ready);
     tcase_add_test(tcase, ready_only_when_ready);
@@ -698,6 +737,7 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, short_runs_in_a_token_stay_apart);
     tcase_add_test(tcase, thousands_of_words_are_as_many_as_tokens);
     tcase_add_test(tcase, utf16_positions);
+    tcase_add_test(tcase, long_texts_have_more_time);
     tcase_add_test(tcase, clip_keeps_characters_whole);
     suite_add_tcase(suite, tcase);
     return suite;

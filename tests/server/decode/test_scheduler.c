@@ -108,7 +108,7 @@ START_TEST(twins_are_not_handed_out) {
     static struct fake a;
     fake_init(&a, 5, 1);
     a.jobs[1].original = a.jobs[3].original = a.jobs[4].original = &a.jobs[0];
-    a.request.twins = 3;
+    a.request.queued.twins = 3;
     a.request.queued.window = 1;
     scheduler_submit(scheduler, &a.request);
     ck_assert_uint_eq(depth(), 1);

@@ -262,6 +262,11 @@ END_TEST
 START_TEST(txt_lines_apart) {
     fake_expect("txt", FAKE_REVERSED, "Red wine\nBlue cheese\n- a dog\n- a cat\n",
                 "WINE RED\nCHEESE BLUE\n- DOG A\n- CAT A\n");
+    fake_expect(
+        "txt", FAKE_REVERSED, "red wine\nblue cheese\nold bread\n\na b\nc d\n",
+        "WINE RED\nCHEESE BLUE\nBREAD OLD\n\nD\nC B A\n"); /* a list of three, prose of two */
+    fake_expect("txt", FAKE_REVERSED, "red wine\nblue cheese\nold bread.\n",
+                "BREAD.\nOLD CHEESE BLUE WINE\nRED\n");
 }
 END_TEST
 
@@ -302,6 +307,10 @@ static const struct {
     {"vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n", "\n"},
     {"po", "#, c-format, sh-format, python-brace-format\nmsgid \"", "\"\nmsgstr \"\"\n"},
     {"xliff", "<xliff><segment><source>", "</source></segment></xliff>"},
+    {"csv", "a,b\n\"", ""},
+    {"rst", "", ""},
+    {"adoc", "", ""},
+    {"tex", "", ""},
 };
 
 /* Whatever is repeated in whichever format: it is refused with a message, or its translation is a

@@ -49,16 +49,17 @@ END_TEST
 
 START_TEST(messages_with_branches) {
     fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {# dog} other {# dogs}}\"]",
-                "[\"{n, plural, one {# DOG} other {# DOGS}}\"]");
+                "[\"{n, plural, one {# DOG} many {# DOGS} other {# DOGS}}\"]");
     fake_expect("json", FAKE_REVERSED, "[\"{n, plural, =1 {# dog} other {a # b}}\"]",
                 "[\"{n, plural, =1 {DOG #} other {B # A}}\"]");
     fake_expect("json", FAKE_UPPER,
                 "[\"{g, select, a {he {n, plural, one {one} other {# \\\"x\\\"}}} other "
                 "{\\u00e9t\\u00e9 {d, date, short}}}\"]",
-                "[\"{g, select, a {{n, plural, one {HE ONE} other {HE # \\\"X\\\"}}} other "
+                "[\"{g, select, a {{n, plural, one {HE ONE} many {HE # \\\"X\\\"} other {HE # "
+                "\\\"X\\\"}}} other "
                 "{\u00e9T\u00e9 {d, date, short}}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural,\\n one {a\\nb}\\n other {it''s '{c}' d}}\"]",
-                "[\"{n, plural,\\n one {A\\nB}\\n other {IT'S '{c}' D}}\"]");
+                "[\"{n, plural,\\n one {A\\nB}\\n many {IT'S '{c}' D}\\n other {IT'S '{c}' D}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {} other {#}}\"]",
                 "[\"{n, plural, one {} other {#}}\"]");
     /* a message whose translation is itself stays as it was written, though its sentences were
@@ -90,7 +91,7 @@ START_TEST(sound_messages) {
         {.text = "l'{a}", .length = 5, .words = words, .word_count = 2},
         {.text = "b", .length = 1}};
     ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL),
-                     "[\"{n, plural, one {l''{a, date}} other {b}}\"]");
+                     "[\"{n, plural, one {l''{a, date}} many {b} other {b}}\"]");
     translations[1] = (struct markup_translation){.text = "{c}", .length = 3};
     ck_assert_str_eq(document_write(&document, &html, translations, &arena, &length, NULL), text);
     ck_assert_uint_eq(notes.count, 1);
@@ -133,6 +134,8 @@ START_TEST(alternatives) {
 END_TEST
 
 START_TEST(references) {
+    fake_expect("json", FAKE_REVERSED, "[\"save $1 to $2 now\", \"only $5.99 now\"]",
+                "[\"NOW $2 TO $1 SAVE\", \"NOW $5.99 ONLY\"]");
     fake_expect("json", FAKE_UPPER,
                 "[\"a $t(b.c) d\", \"see @:b.c.\", \"of @.lower:b and @:(c)\", \"a $NAME$ b\", \"a "
                 ":count b: c\"]",

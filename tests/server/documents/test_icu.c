@@ -144,7 +144,7 @@ END_TEST
     "target-language=\"fr\"><body><trans-unit><source>"
 #define BEHIND   "</trans-unit></body></file></xliff>\n"
 #define BRANCHES "{n, plural, one {# dog} other {# <b>old</b> dogs}}"
-#define RAISED   "{n, plural, one {# DOG} other {# <b>OLD</b> DOGS}}"
+#define RAISED   "{n, plural, one {# DOG} many {# <b>OLD</b> DOGS} other {# <b>OLD</b> DOGS}}"
 
 START_TEST(formats) {
     fake_expect("po", FAKE_UPPER, PO "msgid \"" BRANCHES "\"\nmsgstr \"\"\n",
@@ -159,8 +159,9 @@ START_TEST(formats) {
                 XLIFF "see {n, plural, other {# &amp; &lt;b&gt;it&lt;/b&gt;}}</source><target "
                       "state=\"translated\">"
                       "{n, plural, other {SEE # &amp; &lt;b&gt;IT&lt;/b&gt;}}</target>" BEHIND);
-    fake_expect("json", FAKE_UPPER, "[\"a \\\"b\\\" {n, plural, one {c} other {d}}\"]",
-                "[\"{n, plural, one {A \\\"B\\\" C} other {A \\\"B\\\" D}}\"]");
+    fake_expect(
+        "json", FAKE_UPPER, "[\"a \\\"b\\\" {n, plural, one {c} other {d}}\"]",
+        "[\"{n, plural, one {A \\\"B\\\" C} many {A \\\"B\\\" D} other {A \\\"B\\\" D}}\"]");
     fake_expect("json", FAKE_REVERSED, "[\"press <b>it</b> &amp; go\"]",
                 "[\"GO &amp; <b>IT</b> PRESS\"]");
 }
@@ -182,8 +183,9 @@ START_TEST(unreadable_messages_are_marked) {
     struct markup html;
     bool marked;
     arena_init(&arena, 1 << 12);
-    ck_assert_int_eq(
-        document_read_text(message, strlen(message), false, &arena, &html, &marked, NULL), 0);
+    ck_assert_int_eq(document_read_text((struct bytes){message, strlen(message)}, false, &arena,
+                                        &html, &marked, NULL),
+                     0);
     ck_assert(marked && document_text_may_be_marked(message, strlen(message)));
     ck_assert_uint_eq(html.count, 0);
     arena_done(&arena);
@@ -199,8 +201,9 @@ START_TEST(texts) {
     bool marked;
     size_t length;
     arena_init(&arena, 1 << 12);
-    ck_assert_int_eq(document_read_text(text, strlen(text), false, &arena, &html, &marked, NULL),
-                     0);
+    ck_assert_int_eq(
+        document_read_text((struct bytes){text, strlen(text)}, false, &arena, &html, &marked, NULL),
+        0);
     ck_assert(marked);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_str_eq(fake_string(&html.segments[0], &arena), "you saw 1 dog");
@@ -208,12 +211,13 @@ START_TEST(texts) {
     for (size_t i = 0; i < 2; i++)
         translations[i] =
             fake_translation(FAKE_UPPER, html.segments[i].text, html.segments[i].length, &arena);
-    ck_assert_str_eq(
-        document_write_text(text, strlen(text), &html, translations, &arena, &length, NULL),
-        "{n, plural, one {YOU SAW # DOG} other {YOU SAW # <b>OLD</b> DOGS}}");
+    ck_assert_str_eq(document_write_text((struct bytes){text, strlen(text)}, &html, translations,
+                                         &arena, &length, NULL),
+                     "{n, plural, one {YOU SAW # DOG} other {YOU SAW # <b>OLD</b> DOGS}}");
     translations[0] = (struct markup_translation){.text = "a {b", .length = 4};
-    ck_assert_str_eq(
-        document_write_text(text, strlen(text), &html, translations, &arena, &length, NULL), text);
+    ck_assert_str_eq(document_write_text((struct bytes){text, strlen(text)}, &html, translations,
+                                         &arena, &length, NULL),
+                     text);
     ck_assert_uint_eq(length, strlen(text));
     arena_done(&arena);
 }

@@ -203,8 +203,12 @@ END_TEST
 /* Directives for programs are kept; if they cannot be, or change their order, the message is fuzzy.
  */
 START_TEST(directives) {
+    /* printf takes a space for a flag, and reads %o here and %O there */
     TURNED("#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"\"\n",
-           "#, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"%d OF 50% ONE\"\n");
+           "#, fuzzy, c-format\nmsgid \"one 50% of %d\"\nmsgstr \"%d OF 50% ONE\"\n");
+    TURNED("#, c-format\nmsgid \"one %d of 50%\"\nmsgstr \"\"\n",
+           "#, fuzzy, c-format\nmsgid \"one %d of 50%\"\nmsgstr \"50% OF %d ONE\"\n");
+    TURNED("msgid \"$1 of $2\"\nmsgstr \"\"\n", "msgid \"$1 of $2\"\nmsgstr \"$2 OF $1\"\n");
     TURNED("#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"\"\n",
            "#, c-format\nmsgid \"one %s two %%\"\nmsgstr \"%% TWO %s ONE\"\n");
     TURNED(

@@ -77,8 +77,8 @@ START_TEST(cues_without_blank_lines) {
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:02.000\na <b --> c\n",
                 "WEBVTT\n\n00:01.000 --> 00:02.000\nA &lt;B --&gt; C\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na --> b\n", "1\n" TIMES "\nA - -> B\n");
-    fake_refused("srt", "1\n" TIMES "\na.\n2\n00:00:05 --> 00:00:08\nb.\n",
-                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is not a timing line like 00:00:01,000 "
+    fake_refused("srt", "1\n" TIMES "\na.\n2\n00:00:5 --> 00:00:08\nb.\n",
+                 "line 5, cue 2: \"00:00:5 --> 00:00:08\" is not a timing line like 00:00:01,000 "
                  "--> 00:00:04,000");
 }
 END_TEST
@@ -189,6 +189,43 @@ static void expect_decoded(const char *bytes, size_t length, const char *languag
 #define EXPECT_DECODED(bytes, language, expected, notes)                                           \
     expect_decoded(bytes, sizeof(bytes) - 1, language, expected, notes)
 
+/* A sentence runs over the cues of the other formats, too; a cue that gets no word keeps its own,
+ * and with both languages each cue has both. */
+START_TEST(sentences_over_cues_of_other_formats) {
+    static const struct {
+        const char *format, *source, *both; /* both: with the translation in capitals below */
+    } texts[] = {
+        {"ass",
+         "[Events]\nFormat: Start, Text\nDialogue: 1,the dog, {\\i1}in{\\i0} the\nDialogue: 2,old "
+         "house.\nDialogue: 3,A cat.\n",
+         "[Events]\nFormat: Start, Text\nDialogue: 1,the dog, {\\i1}in{\\i0} the\\NTHE DOG, "
+         "{\\i1}IN{\\i0} THE\nDialogue: 2,old house.\\NOLD HOUSE.\nDialogue: 3,A cat.\\NA CAT.\n"},
+        {"sbv",
+         "0:00:01.000,0:00:02.000\nthe dog in the\n\n0:00:02.000,0:00:03.000\nold "
+         "house.\n\n0:00:03.000,0:00:04.000\nA cat.\n",
+         "0:00:01.000,0:00:02.000\nthe dog in the\nTHE DOG IN THE\n\n0:00:02.000,0:00:03.000\nold "
+         "house.\nOLD HOUSE.\n\n0:00:03.000,0:00:04.000\nA cat.\nA CAT.\n"},
+        {"ttml", "<tt><p>the dog in the</p>\n<p> old <b>house</b>.\n</p><p>A cat.</p></tt>",
+         "<tt><p>the dog in the<br/>THE DOG IN THE</p>\n<p> old <b>house</b>.<br/>OLD "
+         "<b>HOUSE</b>.\n</p><p>A cat.<br/>A CAT.</p></tt>"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct arena arena;
+        struct markup markup;
+        arena_init(&arena, 1 << 14);
+        ck_assert_int_eq(fake_read(texts[i].format, texts[i].source, &arena, &markup, NULL), 0);
+        ck_assert_uint_eq(markup.count, 2);
+        const struct document document = {.format = document_find(texts[i].format),
+                                          .source = texts[i].source,
+                                          .length = strlen(texts[i].source),
+                                          .language = FAKE_LANGUAGE,
+                                          .bilingual = BILINGUAL_BELOW};
+        ck_assert_str_eq(fake_translated(&document, FAKE_UPPER, &arena), texts[i].both);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
 START_TEST(encodings) {
     EXPECT_DECODED("\xff\xfe"
                    "a\0\xe9\0\n\0\x3d\xd8\x00\xde",
@@ -225,6 +262,11 @@ START_TEST(speeches_of_lines) {
                 "1\n" TIMES "\n>> TWO. ONE\n>> FOUR. THREE\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n[one two]\nthree\nfour\n",
                 "1\n" TIMES "\nTWO] [ONE\nFOUR THREE\n");
+    fake_expect("srt", FAKE_REVERSED,
+                "1\n" TIMES "\nMAN:\none two\n\n2\n" TIMES "\nthree.\nTOM:\n[DOOR]\n\n"
+                "3\n" TIMES "\nI SAY:\n\n4\n" TIMES "\nfour.\n",
+                "1\n" TIMES "\nMAN:\nTWO ONE\n\n2\n" TIMES "\nTHREE.\nTOM:\n[DOOR]\n\n"
+                "3\n" TIMES "\nI SAY:\n\n4\n" TIMES "\nFOUR.\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nTOM AND I: one two\nYes: three four\n",
                 "1\n" TIMES "\nTOM AND I: FOUR\nTHREE YES: TWO ONE\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>- one two</i>\n<i>- three.</i>\n<b>Four</b>\n",
@@ -286,13 +328,31 @@ START_TEST(vtt_cues) {
 }
 END_TEST
 
+/* Files that players show all the same: times without hours or milliseconds, blank lines within a
+ * cue, and line ends that were converted twice. */
+START_TEST(lenient_subtitles) {
+    static const char head[] = "1\n00:00:01 --> 00:00:04,5\na.\n\n2\n00:05,000 --> 00:08\nb.\n";
+    fake_expect("srt", FAKE_UPPER, head,
+                "1\n00:00:01 --> 00:00:04,5\nA.\n\n2\n00:05,000 --> 00:08\nB.\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na.\n\nb.\nc.\n\n2\n\n3\n" LATER "\nd.\n",
+                "1\n" TIMES "\nA.\n\nB.\nC.\n\n2\n\n3\n" LATER "\nD.\n");
+    fake_expect("srt", FAKE_UPPER, "1\r\r\n" TIMES "\r\r\na.\r\r\n\r\r\n2\r\r\n" LATER "\r\r\nb.",
+                "1\r\r\n" TIMES "\r\r\nA.\r\r\n\r\r\n2\r\r\n" LATER "\r\r\nB.");
+    /* text with an arrow is no timing line, whichever line of the block it comes to stand in */
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na\n\nb\nc\n--> d\n",
+                "1\n" TIMES "\nA\n\nB C\n--> D\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na\n\nb c\n--> d\n",
+                "1\n" TIMES "\nA\n\nB C\n--> D\n");
+}
+END_TEST
+
 START_TEST(damaged_subtitles) {
-    fake_refused("srt", "1\n" TIMES "\nHello.\n\n2\n00:00:05 --> 00:00:08,500\nA.\n",
-                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is not a timing line like "
+    fake_refused("srt", "1\n" TIMES "\nHello.\n\n2\n00:00:05;000 --> 00:00:08,500\nA.\n",
+                 "line 6, cue 2: \"00:00:05;000 --> 00:00:08,500\" is not a timing line like "
                  "00:00:01,000 --> 00:00:04,000");
-    fake_refused(
-        "srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
-        "line 5, cue 2: \"A dog.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
+    fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n00:00:5 --> 00:00:08,500\nA.\n",
+                 "line 6, cue 2: \"00:00:5 --> 00:00:08,500\" is not a timing line like "
+                 "00:00:01,000 --> 00:00:04,000");
     fake_refused(
         "srt", "1\nHello.\n",
         "line 2, cue 1: \"Hello.\" is not a timing line like 00:00:01,000 --> 00:00:04,000");
@@ -380,6 +440,16 @@ END_TEST
 
 /* A no-break space at the end of a line moves with its words, and the line end beside it does not:
  * it would leave a blank line. */
+/* Who speaks is no part of what is said, in whichever format. */
+START_TEST(names_of_speakers_stay) {
+    fake_expect("sbv", FAKE_REVERSED,
+                "0:00:01.000,0:00:02.000\nMARY: where is\n\n0:00:02.000,0:00:03.000\n>> MR. HILL: "
+                "the dog.\n",
+                "0:00:01.000,0:00:02.000\nMARY: IS WHERE\n\n0:00:02.000,0:00:03.000\n>> MR. HILL: "
+                "DOG. THE\n");
+}
+END_TEST
+
 START_TEST(line_ends_do_not_move) {
     fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B",
                      "1\n" TIMES "\nA\u00a0B\n");
@@ -402,17 +472,20 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, sentences_that_go_on);
     tcase_add_test(cases, thousands_of_cues_in_one_sentence);
     tcase_add_test(cases, cues_are_never_empty);
+    tcase_add_test(cases, sentences_over_cues_of_other_formats);
     tcase_add_test(cases, encodings);
     tcase_add_test(cases, speeches_of_lines);
     tcase_add_test(cases, lines_of_cues);
     tcase_add_test(cases, lines_of_a_cue_of_20_kilobytes);
     tcase_add_test(cases, vtt_cues);
+    tcase_add_test(cases, lenient_subtitles);
     tcase_add_test(cases, damaged_subtitles);
     tcase_add_test(cases, many_tags);
     tcase_add_test(cases, too_many_tags);
     tcase_add_test(cases, srt_text_is_no_tag);
     tcase_add_test(cases, long_subtitles);
     tcase_add_test(cases, translations_stay_in_their_cues);
+    tcase_add_test(cases, names_of_speakers_stay);
     tcase_add_test(cases, line_ends_do_not_move);
     return suite;
 }

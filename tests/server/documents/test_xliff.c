@@ -154,7 +154,11 @@ END_TEST
 START_TEST(inline_elements) {
     TURNED("the <g id=\"1\">white dog</g> runs", "RUNS <g id=\"1\">DOG WHITE</g> THE");
     TURNED("one <x id=\"1\"/> two <ph id=\"2\">{0}</ph> three",
-           "THREE TWO <ph id=\"2\">{0}</ph> ONE <x id=\"1\"/>");
+           "THREE <ph id=\"2\">{0}</ph> TWO ONE <x id=\"1\"/>");
+    TURNED("hello <x id=\"INTERPOLATION\"/> and <x id=\"2\" equiv-text=\"{{a}}\"/> dogs",
+           "DOGS <x id=\"2\" equiv-text=\"{{a}}\"/> AND <x id=\"INTERPOLATION\"/> HELLO");
+    TURNED("one two<x id=\"1\" ctype=\"lb\"/>three four<ph id=\"2\">&lt;br/></ph>five six",
+           "TWO ONE<x id=\"1\" ctype=\"lb\"/>FOUR THREE<ph id=\"2\">&lt;br/></ph>SIX FIVE");
     TURNED("the <mrk mtype=\"protected\">dog</mrk> runs",
            "RUNS <mrk mtype=\"protected\">dog</mrk> THE");
     TURNED("a &lt; b &amp; <![CDATA[c > d]]> &#233;", "\u00e9 D &gt; C &amp; B &lt; A");
@@ -195,6 +199,27 @@ END_TEST
     OLD("<group xml:space=\"preserve\"><trans-unit" unit "><source>" source "</source>" target     \
         "</trans-unit></group>")
 
+/* A code may refer to the original data of its unit. */
+START_TEST(original_data) {
+#define DATA                                                                                       \
+    "<unit id=\"1\"><originalData><data id=\"a\">{0}</data><data id=\"b\">&lt;br/></data>"         \
+    "</originalData><segment%s><source>one <ph id=\"1\" dataRef=\"a\"/> two<ph id=\"2\" "          \
+    "dataRef=\"b\"/>three four</source>"
+    static const char head[] =
+        "<xliff version=\"2.0\" srcLang=\"en\" trgLang=\"fr\"><file id=\"f\">",
+                      tail[] = "</segment></unit></file></xliff>";
+    char source[1024], expected[1024];
+    size_t length = (size_t)snprintf(source, sizeof source, "%s", head);
+    snprintf(expected, sizeof expected, "%s", head);
+    snprintf(source + length, sizeof source - length, DATA "%s", "", tail);
+    snprintf(expected + length, sizeof expected - length, DATA "%s%s", " state=\"translated\"",
+             "<target>TWO <ph id=\"1\" dataRef=\"a\"/> ONE<ph id=\"2\" dataRef=\"b\"/>FOUR "
+             "THREE</target>",
+             tail);
+    fake_expect("xliff", FAKE_REVERSED, source, expected);
+}
+END_TEST
+
 START_TEST(white_space) {
     fake_expect("xliff", FAKE_REVERSED, SPACE("", "a b\n  c d", ""),
                 SPACE("", "a b\n  c d", "<target state=\"translated\">B A\n  D C</target>"));
@@ -207,6 +232,33 @@ START_TEST(white_space) {
                 OLD("<trans-unit><source>a b&#xD;&#10;c &amp; d&#10;\n e f</source><target "
                     "state=\"translated\">"
                     "B A&#xD;&#10;D &amp; C&#10;\n F E</target></trans-unit>"));
+}
+END_TEST
+
+/* Units of a translation memory get the variant that they lack. */
+START_TEST(memories) {
+#define TMX(units)                                                                                 \
+    "<!DOCTYPE tmx SYSTEM \"tmx14.dtd\"><tmx><header srclang=\"en\"/><body>" units "</body></tmx>"
+#define EN(text) "<tuv xml:lang=\"en-US\"><seg>" text "</seg></tuv>"
+#define FR(text) "<tuv xml:lang=\"fr\"><seg>" text "</seg></tuv>"
+    static const char *const cases[][2] = {
+        {TMX("<tu>\n <tuv xml:lang=\"de\"><seg>d</seg></tuv>\n " EN("a dog") "\n</tu>"),
+         TMX("<tu>\n <tuv xml:lang=\"de\"><seg>d</seg></tuv>\n " EN("a dog") "\n " FR(
+             "DOG A") "\n</tu>")},
+        {TMX("<tu>" EN("a dog") "<tuv xml:lang='fr-FR'><seg>c</seg></tuv></tu>"),
+         TMX("<tu>" EN("a dog") "<tuv xml:lang='fr-FR'><seg>c</seg></tuv></tu>")},
+        {TMX("<tu><tuv lang='fr'><seg/></tuv>" EN("a dog") "</tu>"),
+         TMX("<tu><tuv lang='fr'><seg>DOG A</seg></tuv>" EN("a dog") "</tu>")},
+        {TMX("<tu>" EN("<bpt i=\"1\">&lt;b></bpt>a dog<ept i=\"1\">&lt;/b></ept> runs") "</tu>"),
+         TMX("<tu>" EN("<bpt i=\"1\">&lt;b></bpt>a dog<ept i=\"1\">&lt;/b></ept> runs")
+                 FR("RUNS <bpt i=\"1\">&lt;b></bpt>DOG A<ept i=\"1\">&lt;/b></ept>") "</tu>")},
+        {TMX("<tu srclang=\"de\">" EN("a") "<tuv xml:lang=\"de\"><seg>b</seg></tuv></tu>"),
+         TMX("<tu srclang=\"de\">" EN("a") "<tuv xml:lang=\"de\"><seg>b</seg></tuv>" FR(
+             "B") "</tu>")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        fake_expect("tmx", FAKE_REVERSED, cases[i][0], cases[i][1]);
+    fake_refused("tmx", "<xliff></xliff>", "line 1, column 1: the element <tmx> is expected here");
 }
 END_TEST
 
@@ -299,7 +351,9 @@ Suite *xliff_suite(void) {
     tcase_add_test(cases, inline_elements);
     tcase_add_test(cases, pairs);
     tcase_add_test(cases, sentences_of_units);
+    tcase_add_test(cases, original_data);
     tcase_add_test(cases, white_space);
+    tcase_add_test(cases, memories);
     tcase_add_test(cases, damaged_xliff);
     tcase_add_test(cases, xliff_bombs);
     tcase_add_test(cases, deep_content);

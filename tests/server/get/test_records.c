@@ -146,6 +146,10 @@ START_TEST(test_pairs_are_found_by_code_then_by_language) {
     add_model("en", "zh-Hans", "base", "3.0", "", 2);
     add_model("pt", "en", "base", "3.0", "", 3);
     add_model("en", "zh", "base", "3.0", "", 4);
+    add_model("nb", "en", "base", "3.0", "", 5);
+    add_model("nn", "en", "base", "3.0", "", 6);
+    add_model("hbs", "en", "base", "3.0", "", 7);
+    add_model("sr", "en", "base", "3.0", "", 8);
     struct records records = read_list(&records_released);
     static const struct {
         const char *pair, *source, *target; /* NULL: none */
@@ -155,6 +159,13 @@ START_TEST(test_pairs_are_found_by_code_then_by_language) {
                 {"en-zh", "en", "zh"},
                 {"en-zh-Hans", "en", "zh-Hans"},
                 {"pt-BR-en", "pt", "en"},
+                {"no-en", "nb", "en"},
+                {"nn-en", "nn", "en"},
+                {"hr-en", "hbs", "en"},
+                {"sr-Latn-en", "sr", "en"},
+                {"bs-Cyrl-en", "hbs", "en"},
+                {"en-no", NULL, NULL},
+                {"da-en", NULL, NULL},
                 {"p-en", NULL, NULL},
                 {"en", NULL, NULL},
                 {"en-pt", NULL, NULL},

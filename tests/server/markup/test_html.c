@@ -461,6 +461,15 @@ START_TEST(translated_attributes) {
         {"<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>",
          "<b translate=\"no\" title=\"a\"><i title=\"b\">c</i></b>"},
         {"<i title=\"12\" alt=\"\">a</i>", "<i title=\"12\" alt=\"\">a</i>"},
+        {"<script type=\"application/ld+json\">{\"@type\": \"Article\", \"name\": \"a \\\"b\\\"\", "
+         "\"url\": \"c\", \"author\": [{\"name\": \"d\", \"@type\": [\"Person\"], "
+         "\"description\": \"\\u00e9 e\"}]}</script>",
+         "<script type=\"application/ld+json\">{\"@type\": \"Article\", \"name\": \"A \\\"B\\\"\", "
+         "\"url\": \"c\", \"author\": [{\"name\": \"d\", \"@type\": [\"Person\"], "
+         "\"description\": \"\u00e9 E\"}]}</script>"},
+        {"<script type=\"application/ld+json\">{\"name\": \"a\"</script>",
+         "<script type=\"application/ld+json\">{\"name\": \"a\"</script>"},
+        {"<script>{\"name\": \"a\"}</script>", "<script>{\"name\": \"a\"}</script>"},
         {"<i title=\"&nonesuch; a\">b</i>", "<i title=\"&nonesuch; a\">b</i>"},
     };
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
@@ -478,6 +487,8 @@ START_TEST(languages) {
         "<html lang=\"fr\" xml:lang=\"fr\"><body><p lang=\"fr\">a</p><p lang=\"la\">b</p>"
         "<i lang=\"en\" translate=\"no\">c</i></body></html>");
     ck_assert_str_eq(run_values("<p lang=\"en\">a</p>", "fr", "de"), "<p lang=\"en\">a</p>");
+    ck_assert_str_eq(run_values("<html lang=\"{{ en }}\"><body>a</body></html>", "fr", "en"),
+                     "<html lang=\"{{ en }}\"><body>a</body></html>");
 }
 END_TEST
 
@@ -534,6 +545,12 @@ START_TEST(markup_that_nests_is_unchanged) {
         "<p>\xc2\xa0</p>",
         "<picture><source srcset=\"x\"/><img src=\"y\"/></picture> a",
         "<?php echo 1?><p>a</p>",
+        /* templates: outside of the body, where the parser would begin a paragraph */
+        "---\na: b\n---\n<!DOCTYPE html><html><head>\n{{ a }}\n<title>{{ b }} c</title>{% if a < b "
+        "%}\n<link/>\n{% endif %}</head>\n{% block a %}\n<body><p>c {{ d }}</p></body>\n"
+        "{% endblock %}\n</html>{{ e }}",
+        "{% a %}<html><head>{{ b }}<script>\"<b\"</script>{{ c }}</head></html>",
+        "<html lang=\"{{ a | default: \"en-US\" }}\"><body>a</body></html>",
         "<select><option>a</option><option>b</option></select>",
         "<p><span class=\"h-card\"><a href=\"https://x.y/@z\" class=\"u-url "
         "mention\">@<span>z</span></a></span> hello</p>",
@@ -816,6 +833,20 @@ static const struct {
      "5\xc2\xa0$| maintenant",
      "<b>5</b>\xc2\xa0$ maintenant",
      {{"$5", 0}, {"now", 1}}},
+    /* "require" is not in "require_relative" */
+    {"Use <b>require</b> or <b>require_relative</b>",
+     "Exiger| ou| require_relative",
+     "<b>Exiger</b> ou <b>require_relative</b>",
+     {{"require", 0}, {"or", 1}, {"require_relative", 2}}},
+    {"Call <code>get</code> or <code>get_all</code>",
+     "Appelez| prendre| ou| get_all",
+     "Appelez <code>get</code> ou <code>get_all</code>",
+     {{"Call", 0}, {"get", 1}, {"or", 2}, {"get_all", 3}}},
+    /* a word of the text is not the code that has the same letters */
+    {"Then check it. Use <code>check</code>",
+     "Puis| check| cela|.| Utiliser| check",
+     "Puis check cela. Utiliser <code>check</code>",
+     {{"Then", 0}, {"check", 1}, {"it", 2}, {"Use", 4}}},
     {"Only 19<b>99</b> now",
      "1999| maintenant",
      "19<b>99</b> maintenant",

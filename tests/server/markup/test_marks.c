@@ -88,6 +88,7 @@ START_TEST(no_marks) {
         "<http://a.b/c> <me@a.b>",
         "<3> <",
         "a <b",
+        "dear <<b>>, see <<c>>",
         "GNU's `quotes' and `more'",
         "a ` b ` c",
         "note: see :this",
@@ -143,6 +144,24 @@ START_TEST(marks) {
 }
 END_TEST
 
+/* A word of code, or one sign, is a word of the sentence; several signs would be several. */
+START_TEST(signs_alone_are_no_word) {
+    static const char *const texts[][2] = {
+        {"press `a<b` now", "press a<b now"}, {"press `<` now", "press < now"},
+        {"press `\\<` now", "press  now"},    {"press `{{}` now", "press  now"},
+        {"press `404` now", "press 404 now"}, {"press `ls -l` now", "press  now"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct markup html;
+        bool marked;
+        const char *text = texts[i][0];
+        ck_assert_int_eq(markup_parse_marked(text, strlen(text), &arena, &html, &marked, NULL), 0);
+        ck_assert(marked);
+        ck_assert_uint_eq(html.segments[0].length, strlen(texts[i][1]));
+        ck_assert_mem_eq(html.segments[0].text, texts[i][1], html.segments[0].length);
+    }
+}
+END_TEST
+
 START_TEST(same_marks) {
     static const struct {
         const char *a, *b;
@@ -169,6 +188,7 @@ Suite *marks_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, no_marks);
     tcase_add_loop_test(tests, marks, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(tests, signs_alone_are_no_word);
     tcase_add_test(tests, same_marks);
     suite_add_tcase(suite, tests);
     return suite;

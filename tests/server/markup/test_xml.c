@@ -78,6 +78,10 @@ START_TEST(references_are_written_again) {
     ck_assert_int_eq(markup_parse_xml(markup, strlen(markup), &outline, &arena, &html, NULL), 0);
     ck_assert_str_eq(markup_write(&html, &none, &arena, &length, NULL),
                      "<p>Tom &amp; &lt;Ann&gt; \"x\" &nbsp;</p>");
+    /* control characters are white space, for which there is nothing to translate */
+    ck_assert_int_eq(markup_parse_xml("<p>\x01</p>", 8, &outline, &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 0);
+    ck_assert_str_eq(markup_write(&html, &none, &arena, &length, NULL), "<p> </p>");
 }
 END_TEST
 

@@ -253,6 +253,50 @@ START_TEST(sheets) {
 }
 END_TEST
 
+/* A sheet has both on one line, a slide and a cell of OpenDocument on two. */
+START_TEST(slides_and_sheets_in_both_languages) {
+    static const struct {
+        const char *format, *part, *source, *both;
+    } rows[] = {
+        {"xlsx", "xl/sharedStrings.xml",
+         SST("<si><t>a dog</t></si><si><r><t xml:space=\"preserve\">big </t></r><r><rPr><b/></rPr>"
+             "<t>cat</t></r></si><si><t>12</t></si><si><t>x y</t><phoneticPr/></si>"),
+         SST("<si><r><t>a dog</t></r><r><t xml:space=\"preserve\"> / </t></r><r><t "
+             "xml:space=\"preserve\">A DOG</t></r></si><si><r><t xml:space=\"preserve\">big "
+             "</t></r><r><rPr><b/></rPr><t>cat</t></r><r><t xml:space=\"preserve\"> / "
+             "</t></r><r><t "
+             "xml:space=\"preserve\">BIG </t></r><r><rPr><b/></rPr><t "
+             "xml:space=\"preserve\">CAT</t></r></si><si><t>12</t></si><si><t>x "
+             "y</t><phoneticPr/></si>")},
+        {"pptx", "ppt/slides/slide1.xml",
+         "<p:sld><a:p><a:r><a:t>a dog</a:t></a:r><a:endParaRPr lang=\"en-US\"/></a:p></p:sld>",
+         "<p:sld><a:p><a:r><a:t>a dog</a:t></a:r><a:br/><a:r><a:t>A DOG</a:t></a:r><a:endParaRPr "
+         "lang=\"fr\"/></a:p></p:sld>"},
+        {"ods", "content.xml",
+         "<office:document-content><text:p>a dog</text:p></office:document-content>",
+         "<office:document-content><text:p>a dog<text:line-break/>A "
+         "DOG</text:p></office:document-content>"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena;
+        size_t length;
+        char *bytes = archive_make(
+            (const struct entry[]){{rows[i].part, rows[i].source, false}, {NULL, NULL, false}},
+            &length);
+        arena_init(&arena, 1 << 14);
+        struct bytes out =
+            archive_translate((struct document){.format = document_find(rows[i].format),
+                                                .source = bytes,
+                                                .length = length,
+                                                .bilingual = BILINGUAL_BELOW},
+                              FAKE_UPPER, &arena);
+        ck_assert_str_eq(archive_text(out, rows[i].part, &arena), rows[i].both);
+        arena_done(&arena);
+        free(bytes);
+    }
+}
+END_TEST
+
 /* Line ends, tabs and columns of spaces in a text separate texts, and are written as they were. */
 START_TEST(layout_in_texts) {
     static const struct {
@@ -455,6 +499,17 @@ START_TEST(books) {
     archive_expect("epub", "a.xml", FAKE_UPPER, "<other><p>a</p></other>",
                    "<other><p>a</p></other>");
     archive_expect("epub", "a.opf", FAKE_UPPER, "<package/>", "<package/>");
+    archive_expect("epub", "a.opf", FAKE_UPPER,
+                   "<package><dc:title id=\"t\">a b</dc:title><dc:creator>c</dc:creator>"
+                   "<dc:description>&lt;p&gt;d&lt;/p&gt;</dc:description></package>",
+                   "<package><dc:title id=\"t\">A B</dc:title><dc:creator>c</dc:creator>"
+                   "<dc:description>&lt;p&gt;d&lt;/p&gt;</dc:description></package>");
+    PAGE(FAKE_REVERSED,
+         "<body><p title='one two'>a <img lang=\"de\" alt='b \"c\"' src=\"x\"/> d</p><img "
+         "alt=\"\"/></body>",
+         "<body><p title=\"TWO ONE\">D A <img lang=\"de\" alt=\"&quot;C&quot; B\" "
+         "src=\"x\"/></p><img "
+         "alt=\"\"/></body>");
     archive_expect("epub", "a.ncx", FAKE_UPPER, "<ncx><navLabel><text>a b</text></navLabel></ncx>",
                    "<ncx><navLabel><text>A B</text></navLabel></ncx>");
     archive_expect("epub", "a.xhtml", FAKE_UPPER,
@@ -479,6 +534,55 @@ START_TEST(language_of_a_book) {
         FAKE_UPPER, &arena);
     ck_assert_str_eq(archive_text(out, "b.opf", &arena),
                      "<package><dc:language>fr</dc:language></package>");
+    arena_done(&arena);
+    free(bytes);
+}
+END_TEST
+
+/* Each translation is a paragraph of its own, without ids, pictures and notes; what cannot hold two
+ * paragraphs has both in one. */
+START_TEST(books_in_both_languages) {
+    struct arena arena;
+    size_t length;
+    char *bytes = archive_make(
+        (const struct entry[]){
+            {"a.xhtml",
+             "<html><title>a b</title><body><p class=\"c\" id=\"d\">a <b id=\"e\">dog</b> <img "
+             "alt=\"a cat\"/></p><p>12</p><p>A</p><h1>one "
+             "two</h1><ul><li>three<p><ruby>four<rt>4</rt></ruby></p></li></ul>"
+             "<nav><a>five</a></nav></body></html>",
+             false},
+            {"b.opf", "<package><dc:title>a b</dc:title></package>", false},
+            {"c.xhtml",
+             "<html><body><switch xmlns=\"o\"><default><p xmlns=\"http://www.w3.org/1999/xhtml\">a "
+             "dog</p></default></switch></body></html>",
+             false},
+            {NULL, NULL, false}},
+        &length);
+    arena_init(&arena, 1 << 14);
+    struct bytes out = archive_translate((struct document){.format = document_find("epub"),
+                                                           .source = bytes,
+                                                           .length = length,
+                                                           .bilingual = BILINGUAL_BELOW},
+                                         FAKE_UPPER, &arena);
+#define BELOW " lang=\"fr\" xml:lang=\"fr\" class=\""
+    ck_assert_str_eq(
+        archive_text(out, "a.xhtml", &arena),
+        "<html><title>a b</title><body><p class=\"c\" id=\"d\">a <b id=\"e\">dog</b> <img "
+        "alt=\"a cat\"/></p>\n<p" BELOW "c translation\">A <b>DOG</b> </p><p>12</p><p>A</p>"
+        "<h1>one two<br/><span" BELOW
+        "translation\">ONE TWO</span></h1><ul><li>three<br/><span" BELOW
+        "translation\">THREE</span><p><ruby>four<rt>4</rt></ruby></p>\n<p" BELOW
+        "translation\">FOUR</p></li></ul>"
+        "<nav><a>five</a></nav></body></html>");
+    ck_assert_str_eq(archive_text(out, "b.opf", &arena),
+                     "<package><dc:title>a b</dc:title></package>");
+    ck_assert_str_eq(/* the copy is of the namespace that only its source declares */
+                     archive_text(out, "c.xhtml", &arena),
+                     "<html><body><switch xmlns=\"o\"><default><p "
+                     "xmlns=\"http://www.w3.org/1999/xhtml\">a "
+                     "dog</p>\n<p xmlns=\"http://www.w3.org/1999/xhtml\"" BELOW
+                     "translation\">A DOG</p></default></switch></body></html>");
     arena_done(&arena);
     free(bytes);
 }
@@ -890,6 +994,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, both_languages);
     tcase_add_test(tests, slides);
     tcase_add_test(tests, sheets);
+    tcase_add_test(tests, slides_and_sheets_in_both_languages);
     tcase_add_test(tests, layout_in_texts);
     tcase_add_test(tests, names_of_columns);
     tcase_add_test(tests, literals_of_formulas);
@@ -898,6 +1003,7 @@ Suite *office_suite(void) {
     tcase_add_test(tests, open_document);
     tcase_add_test(tests, books);
     tcase_add_test(tests, language_of_a_book);
+    tcase_add_test(tests, books_in_both_languages);
     tcase_add_test(tests, other_members_stay);
     tcase_add_test(tests, signatures);
     tcase_add_test(tests, unreadable_parts_stay);
