@@ -65,6 +65,19 @@ char *read_from_start(int fd) {
     return text;
 }
 
+/* libcheck gives up at messages longer than 4 kB. */
+enum { SHOWN = 3000 };
+
+static const char *end_of(const char *log) {
+    size_t length = strlen(log);
+    return log + (length > SHOWN ? length - SHOWN : 0);
+}
+
+static void check_sanitizers(const char *log) {
+    const char *report = strstr(log, "Sanitizer");
+    ck_assert_msg(!report, "%.*s", SHOWN, report);
+}
+
 int memory_file(const char *text) {
     int fd = memfd_create("test", MFD_CLOEXEC);
     ck_assert_int_ge(fd, 0);
@@ -119,7 +132,7 @@ void program_run(const char *const *arguments, const char *input, struct outcome
     outcome->status = program_wait(program_start(arguments, in, out, err));
     outcome->out = read_from_start(out);
     outcome->err = read_from_start(err);
-    ck_assert_msg(!strstr(outcome->err, "Sanitizer"), "%s", outcome->err);
+    check_sanitizers(outcome->err);
     close(in);
     close(out);
     close(err);
@@ -250,8 +263,8 @@ int daemon_wait(struct daemon *daemon) {
          (ended = waitpid(daemon->pid, &status, WNOHANG)) == 0 && patience_lasts(&patience);) {
     }
     char *log = read_from_start(daemon->log);
-    ck_assert_msg(ended == daemon->pid, "the daemon does not end:\n%s", log);
-    ck_assert_msg(!strstr(log, "Sanitizer"), "%s", log);
+    check_sanitizers(log);
+    ck_assert_msg(ended == daemon->pid, "the daemon does not end:\n%s", end_of(log));
     free(log);
     return exit_status(status);
 }
@@ -259,7 +272,7 @@ int daemon_wait(struct daemon *daemon) {
 void daemon_end(struct daemon *daemon) {
     int status = daemon_wait(daemon);
     char *log = read_from_start(daemon->log);
-    ck_assert_msg(status == 0, "exit status %d:\n%s", status, log);
+    ck_assert_msg(status == 0, "exit status %d:\n%s", status, end_of(log));
     ck_assert(strstr(log, "event=stopped clean=true\n") ||
               strstr(log, "\"event\":\"stopped\",\"clean\":\"true\"}\n"));
     free(log);
