@@ -127,14 +127,15 @@ void watch_add(struct watch *watch, struct watched *watched, struct request *req
 
 void watch_remove(struct watch *watch, struct watched *watched) {
     pthread_mutex_lock(&watch->lock);
-    bool listed = watched->serial != STOP_SERIAL;
-    if (listed) {
+    if (watched->serial != STOP_SERIAL) {
+        /* Under the lock: whoever is second here may close the descriptor when it returns, and its
+         * number may be another connection's by then. */
+        if (watched->fd >= 0)
+            epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
         *(watched->previous ? &watched->previous->next : &watch->first) = watched->next;
         if (watched->next)
             watched->next->previous = watched->previous;
         watched->serial = STOP_SERIAL;
     }
     pthread_mutex_unlock(&watch->lock);
-    if (listed && watched->fd >= 0)
-        epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
 }

@@ -25,6 +25,7 @@ static const char *end_of_event(const char *text) {
 }
 
 struct sse sse_read(const char *text) {
+    ck_assert_msg(text, "no reply came");
     struct sse sse = {0};
     for (const char *end; (end = end_of_event(text)) != NULL; text = end + 2) {
         if (*text == ':') {
