@@ -26,8 +26,8 @@ struct watch *watch_start(size_t pulse_ms, struct error *err);
 void watch_free(struct watch *watch);
 
 /* gone: called after the request was cancelled, on the watch's thread, which holds its lock. fd
- * must stay open until watch_remove has returned. If the system cannot poll it, a client that hangs up is not
- * noticed. Thread-safe. */
+ * must stay open until watch_remove has returned. If the system cannot poll it, a client that hangs
+ * up is not noticed. Thread-safe. */
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd,
                void (*gone)(struct request *request));
 /* After this returns, the watch does not use the request any more. It may be called twice, or for a
