@@ -494,6 +494,7 @@ static int open_packed(struct translator *t, const char *folder,
                                ? t->backend.compute != COMPUTE_FLOAT32
                                : options->half_past == SWITCH_ON;
     weights_use(t->weights, &t->backend);
+    weights_stop(t->weights, options->stop);
     if (!options->pack && packed_path(t, folder, path, sizeof path, NULL) == 0 &&
         (access(path, F_OK) == 0 || errno != ENOENT) &&
         weights_map(t->weights, path, options->sha256, &inner) != 0)

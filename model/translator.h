@@ -20,6 +20,7 @@
 #include "model/rendering.h"
 #include "model/search/search.h"
 #include "model/sentence.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +89,9 @@ struct translator_options {
      * has packed ones, and the vocabularies, of which a large one takes 50 MB, are dropped before
      * that. */
     bool pack;
+    /* Once it is true, no other matrix is packed and translator_open ends with ERROR_INPUT
+     * ("interrupted"); NULL: never. */
+    const atomic_bool *stop;
 };
 
 /* Loads the library that processors without AVX2 multiply with, if it is installed. Call it once,
@@ -97,8 +101,8 @@ void translator_setup(void);
 
 /* Loads a model folder (config.json, model.safetensors, tokenizer files, quality.safetensors if it
  * is there, shortlist.safetensors if asked for). options: NULL for the defaults. Returns NULL with
- * ERROR_INPUT (an unknown compute type, a shortlist for a model that copies), ERROR_FILE,
- * ERROR_FORMAT or ERROR_MEMORY. */
+ * ERROR_INPUT (an unknown compute type, a shortlist for a model that copies, options->stop),
+ * ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options,
                                    struct error *err);
 void translator_free(struct translator *translator);

@@ -368,11 +368,14 @@ int command_pack(struct options *options, int *status, struct error *err) {
     (void)status;
     if (shipped_find_named(options, err) != 0)
         return -1;
-    const struct translator_options choices = {
-        .compute = options->compute, .shortlist = options->shortlist, .pack = true};
+    const struct translator_options choices = {.compute = options->compute,
+                                               .shortlist = options->shortlist,
+                                               .pack = true,
+                                               .stop = &interrupted};
     struct integrity *integrity = integrity_create();
     int result = integrity ? 0 : error_memory(err);
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    watch_signals();
     for (size_t i = 0; result == 0 && i < options->models.count; i++) {
         const char *folder = options->models.names[i];
         struct error inner = {0};
@@ -432,7 +435,7 @@ int command_import(struct options *options, int *status, struct error *err) {
     print_text(stdout, said);
     free(said);
     if (made.parameters >= PACKED_PARAMETERS && !options->no_pack && !interrupted) {
-        const struct translator_options choices = {.pack = true};
+        const struct translator_options choices = {.pack = true, .stop = &interrupted};
         struct integrity *integrity = integrity_create();
         malloc_trim(0);
         struct error inner = {0};

@@ -75,10 +75,11 @@ struct parameter {
 };
 
 struct weights {
-    struct backend backend; /* the backend of the linears */
+    struct backend backend;  /* the backend of the linears */
+    const atomic_bool *stop; /* NULL: never */
     bool failed;
-    bool vouched; /* the file was loaded when its packed weights were made, so all values are finite
-                   */
+    /* the file was loaded when its packed weights were made, so all values are finite */
+    bool vouched;
     struct arena arena; /* the parameters, and the values that had to be expanded */
     struct safetensors *file;
     struct parameter *parameters; /* [count], scales included */
@@ -193,6 +194,10 @@ void weights_free(struct weights *weights) {
 
 void weights_use(struct weights *weights, const struct backend *backend) {
     weights->backend = *backend;
+}
+
+void weights_stop(struct weights *weights, const atomic_bool *stop) {
+    weights->stop = stop;
 }
 
 const struct backend *weights_backend(const struct weights *weights) {
@@ -429,6 +434,10 @@ static int read_weight(struct weights *weights, const struct linear_names *names
 
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in,
                    struct linear *linear, struct error *err) {
+    if (weights->stop && *weights->stop) {
+        error_set(err, ERROR_INPUT, "interrupted");
+        return weights_fail(weights);
+    }
     const float *bias = names->bias ? weights_get(weights, names->bias, out, 1, err) : NULL;
     if (names->bias && !bias)
         return -1;

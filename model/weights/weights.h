@@ -5,6 +5,7 @@
 
 #include "model/base/arena.h"
 #include "model/compute/matrix.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,9 @@ void weights_free(struct weights *weights);
  * float32 on the best kernels. */
 void weights_use(struct weights *weights, const struct backend *backend);
 const struct backend *weights_backend(const struct weights *weights);
+
+/* Once *stop is true, no further linear is made: ERROR_INPUT, "interrupted". NULL: never. */
+void weights_stop(struct weights *weights, const atomic_bool *stop);
 
 /* Returns the parameter as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match
  * exactly. If the name is missing, the shape is wrong, or a value is not finite, it returns NULL

@@ -518,6 +518,21 @@ static void check_only_packed(const char *folder, const struct translator *packe
     translator_free(only);
 }
 
+START_TEST(loading_can_be_stopped) {
+    static const atomic_bool on = true, off = false;
+    struct error err = {0};
+    ck_assert_ptr_null(
+        translator_open(MODEL, &(struct translator_options){.pack = true, .stop = &on}, &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_str_eq(err.message, "interrupted");
+    err = (struct error){0};
+    struct translator *opened =
+        translator_open(MODEL, &(struct translator_options){.stop = &off}, &err);
+    ck_assert_ptr_nonnull(opened);
+    translator_free(opened);
+}
+END_TEST
+
 /* Each compute type has its own file. A folder's file for another digest is not used, and the
  * reason is reported. */
 START_TEST(packed_weights_are_mapped) {
@@ -601,6 +616,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, the_card_says_how_it_will_be_computed);
     tcase_add_test(tests, the_model_says_whether_it_uses_its_shortlist);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
+    tcase_add_test(tests, loading_can_be_stopped);
     tcase_add_test(tests, packed_weights_are_mapped);
     tcase_add_test(tests, damaged_panels_are_told);
     suite_add_tcase(suite, tests);
