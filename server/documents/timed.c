@@ -73,13 +73,15 @@ int timed_read_sbv(const struct document *document, struct arena *arena, struct 
     struct values *values = values_open(document, arena, put_cues, err);
     struct cue_texts texts = {.values = values};
     struct line line = {.next = document->source};
+    bool timed = false;
     if (!values)
         return -1;
     while (lines_next(&line, end) && !values->builder.failed) {
         struct bytes says = lines_trimmed(&line);
-        if (says.length == 0)
+        if (says.length == 0 || (!timed && *says.start == '[')) /* a header such as [SUBTITLE] */
             continue;
-        if (!is_timing(says))
+        timed = is_timing(says);
+        if (!timed)
             return markup_error_at(err, document->source, line.begin,
                                    "a line of times such as 0:00:01.000,0:00:04.000 is expected "
                                    "here");

@@ -438,8 +438,6 @@ START_TEST(translations_stay_in_their_cues) {
 }
 END_TEST
 
-/* A no-break space at the end of a line moves with its words, and the line end beside it does not:
- * it would leave a blank line. */
 /* Who speaks is no part of what is said, in whichever format. */
 START_TEST(names_of_speakers_stay) {
     fake_expect("sbv", FAKE_REVERSED,
@@ -450,6 +448,16 @@ START_TEST(names_of_speakers_stay) {
 }
 END_TEST
 
+START_TEST(sbv_headers_stay) {
+    fake_expect(
+        "sbv", FAKE_REVERSED,
+        "[INFORMATION]\n[TITLE]a film\n[SUBTITLE]\n\n00:00:01.000,00:00:02.000\na dog barks\n",
+        "[INFORMATION]\n[TITLE]a film\n[SUBTITLE]\n\n00:00:01.000,00:00:02.000\nBARKS DOG A\n");
+}
+END_TEST
+
+/* A no-break space at the end of a line moves with its words, and the line end beside it does not:
+ * it would leave a blank line. */
 START_TEST(line_ends_do_not_move) {
     fake_expect_text("srt", "1\n" TIMES "\none\u00a0\ntwo\n", "A\u00a0B",
                      "1\n" TIMES "\nA\u00a0B\n");
@@ -486,6 +494,7 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, long_subtitles);
     tcase_add_test(cases, translations_stay_in_their_cues);
     tcase_add_test(cases, names_of_speakers_stay);
+    tcase_add_test(cases, sbv_headers_stay);
     tcase_add_test(cases, line_ends_do_not_move);
     return suite;
 }
