@@ -395,6 +395,21 @@ static size_t bar_at(const char *text, size_t begin, size_t at, size_t end) {
     return apart && (bullet || is_path(text, begin, at, next, end)) ? next - at : 0;
 }
 
+/* True for the semicolon of a list without spaces, as programs keep keywords: photo;picture; Two
+ * letters stand on each side of it; in code it may be one: i=0;i<n */
+static bool is_list_sign(const char *text, size_t begin, size_t at, size_t end) {
+    size_t before = at, next = at + 1;
+    for (int i = 0; i < 2; i++)
+        if (before == begin || !character_is_letter(character_previous(text, &before)))
+            return false;
+    if (next == end)
+        return begin > 0 && text[begin - 1] == ';';
+    for (int i = 0; i < 2; i++)
+        if (next == end || !character_is_letter(character_next(text, end, &next)))
+            return false;
+    return true;
+}
+
 /* Returns the end of white space that separates columns, or `at`: a tab or form feed with spaces
  * around, or several spaces. */
 static size_t column_at(const char *text, size_t at, size_t end) {
@@ -422,6 +437,9 @@ static bool next_separator(const char *text, size_t *at, size_t end, struct span
         case '\xc2':
         case '\xe2':
             after += bar_at(text, *at, i, end);
+            break;
+        case ';':
+            after += is_list_sign(text, *at, i, end);
             break;
         case '.':
         case '-':

@@ -215,10 +215,10 @@ struct layout_reading {
 };
 
 /* Gives the gaps between the texts of each line, in order and without overlaps: tabs and several
- * spaces, bars, bullets between items, leaders (.....) and the blanks of forms with the white space
- * around them; the labels that begin the line or follow one of these; signs that end it; and what
- * has neither letters nor digits. Line ends are not among them. Time is linear. Returns -1 with
- * ERROR_MEMORY. */
+ * spaces, bars, bullets between items, semicolons of lists without spaces, leaders (.....) and the
+ * blanks of forms with the white space around them; the labels that begin the line or follow one of
+ * these; signs that end it; and what has neither letters nor digits. Line ends are not among them.
+ * Time is linear. Returns -1 with ERROR_MEMORY. */
 int layout_find(const struct layout_reading *reading, struct arena *arena, struct spans *gaps,
                 struct error *err);
 

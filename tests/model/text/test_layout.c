@@ -46,6 +46,8 @@ static const struct {
     {"en", "see lamps \u2192 beds \u203a Sofa\u2192a",
      "see lamps< \u2192 >beds< \u203a >Sofa\u2192a"},
     {"en", "Press \u2192 to go.", "Press \u2192 to go."},
+    {"en", "Lamp;Old chair;Bed;\nA lamp; a bed;\ni=0;i<n;) ;b",
+     "Lamp<;>Old chair<;>Bed<;>\nA lamp; a bed;\ni=0;i<n;) ;b"},
     {"en", "Lamps ..... 12", "Lamps< ..... >12"},
     {"en", "Lamps.........$ 4", "Lamps<.........>$ 4"},
     {"en", "Lamps . . . . . Anna", "Lamps< . . . . . >Anna"},
