@@ -374,6 +374,8 @@ void weights_row(const struct weights_table *table, size_t row, float *x) {
 
 /* ---- linears ---- */
 
+enum { PARTS_BYTES = 8 << 20 };
+
 /* A matrix that is expanded a few rows at a time: columns first .. first + in - 1 of `columns`. */
 struct reading {
     const struct weights *weights;
@@ -409,14 +411,20 @@ static int read_weight(struct weights *weights, const struct linear_names *names
         one = scale_of(parameter, row) == first;
     source->scale = one ? first : 0;
 
-    if (reading && !parameter->values && !is_in_place(parameter)) {
+    /* A large matrix is read in parts even from where it is, so that its pages can go as it is
+     * packed. */
+    bool parts =
+        is_in_place(parameter) ? parameter->tensor->bytes > PARTS_BYTES : !parameter->values;
+    if (reading && parts) {
         *reading = (struct reading){weights, parameter, names->first, in, columns, NULL};
         if (names->columns > 0 &&
             !(reading->row = arena_alloc(&weights->arena, columns, sizeof *reading->row)))
             return error_memory(err);
         source->read = read_rows;
         source->context = reading;
-        return check_finite(weights, parameter, source->out, columns, err);
+        int result = check_finite(weights, parameter, source->out, columns, err);
+        safetensors_rest(weights->file);
+        return result;
     }
     source->weight = weights_get(weights, names->weight, source->out, columns, err);
     if (!source->weight)
@@ -489,6 +497,8 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
     matrix.rows = linear->rows;
     weights->packed[weights->packed_count++] = matrix;
     weights->mapped_count += source.packed != NULL;
+    if (!source.packed) /* the pages of the matrix are not needed any more */
+        safetensors_rest(weights->file);
     if (!expanded_before) { /* the matrix was expanded only for packing */
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
