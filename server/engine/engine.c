@@ -30,7 +30,7 @@ static struct catalog_options catalog_options(const struct engine_plan *plan) {
                                                 .workers = plan->threadless ? 1 : options->workers,
                                                 .rows = admission_all_rows(options->rows),
                                                 .state_bytes = worker_state_bytes()},
-                                    .resident = plan->threadless,
+                                    .resident = plan->resident || plan->threadless,
                                     .most_bytes = options->model_memory,
                                     .most_waiting = options->queue,
                                     .idle_us = (int64_t)options->idle_unload_s * 1000000};

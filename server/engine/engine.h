@@ -21,8 +21,10 @@ struct engine_plan {
     const struct name_list *folders; /* of models, in the order in which they are chosen */
     const char *directory;           /* a folder of more model folders; NULL: none */
     bool threadless;                 /* starts no thread: engine_answer decodes */
-    bool downloads;                  /* it is the folder of downloaded models, and may be missing */
-    const char *const *labels;       /* [label_count] of the endpoints, for the metrics */
+    bool resident;  /* the models of `folders` are loaded at the start and stay, as they do in a
+                       threadless engine */
+    bool downloads; /* it is the folder of downloaded models, and may be missing */
+    const char *const *labels; /* [label_count] of the endpoints, for the metrics */
     size_t label_count;
 };
 

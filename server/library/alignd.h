@@ -44,8 +44,8 @@ const char *alignd_version(void);
  * a model that is installed) or --models must be among them. Neither the environment nor a file of
  * options counts, unless --config names one. Blocks signals in the threads that it starts.
  * "--threads=false" starts none: the models of --model are loaded here, alignd_call decodes, and
- * alignd_call_async answers before it returns, without events. Returns NULL on failure; error,
- * which may be NULL, then has a sentence that says why. */
+ * alignd_call_async does, too, and calls the listener before it returns. Returns NULL on failure;
+ * error, which may be NULL, then has a sentence that says why. */
 alignd_engine *alignd_open(const char *const *options, size_t count,
                            char error[ALIGND_ERROR_BYTES]);
 
@@ -66,8 +66,9 @@ void alignd_close(alignd_engine *engine);
 alignd_reply *alignd_call(alignd_engine *engine, const char *what, const char *request,
                           size_t length);
 
-/* Receives what alignd_call_async answers. The functions are called on threads of the engine, one
- * at a time for each call. They should return soon and must not close the engine. */
+/* Receives what alignd_call_async answers. The functions are called on threads of the engine, or
+ * where it has none on the caller's, one at a time for each call. They should return soon and must
+ * not close the engine. */
 typedef struct alignd_listener {
     /* Gets [length] bytes: a server-sent event of a request with "stream": true. NULL: not called,
      * and the request is not streamed. */

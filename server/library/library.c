@@ -53,6 +53,7 @@ static int start(alignd_engine *engine, struct error *err) {
                                      .folders = &options->models,
                                      .directory = options->directory,
                                      .threadless = !options->threads,
+                                     .resident = options->resident,
                                      .labels = labels,
                                      .label_count = LIBRARY_ROUTES};
     if (engine_make(&engine->engine, &plan, err) != 0)

@@ -1,10 +1,12 @@
-/* This file hides which threads answer a call that nobody waits for. Chores prepare it, tell its
- * events and end it, one after the other; workers decode it in between. */
+/* This file hides which threads answer a call that nobody waits for. Chores prepare it, send its
+ * events and end it, one after the other; workers decode it in between. Where there are no threads,
+ * the caller does all of this before its call returns. */
 #include "server/api/decode.h"
 #include "server/api/event_stream.h"
 #include "server/api/reply.h"
 #include "server/api/wait.h"
 #include "server/decode/events.h"
+#include "server/decode/worker.h"
 #include "server/library/library.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +22,9 @@ struct pending {
 
     bool streamed; /* the stream is open */
     struct event_stream stream;
-    struct chore chore;
+    struct chore chore;   /* where the engine has threads */
     pthread_mutex_t lock; /* guards all below; the last taken of all locks */
-    bool scheduled;       /* the chore waits or runs */
+    bool scheduled;       /* the chore waits or runs; always, if the caller does what is due */
     unsigned due;         /* enum due: what the chore has to do */
 };
 
@@ -215,43 +217,36 @@ static bool prepare(struct pending *pending) {
     return verdict == SCHEDULER_ACCEPTED;
 }
 
-/* The chore. It goes on until nothing is due. Nothing can become due after the end. */
-static void run(void *owner) {
-    struct pending *pending = owner;
+/* Goes on until nothing is due. Nothing can become due after the end. Returns whether the call has
+ * ended. */
+static bool go_on(struct pending *pending) {
     for (;;) {
         pthread_mutex_lock(&pending->lock);
         unsigned due = pending->due;
         pending->due = 0;
-        pending->scheduled = due != 0;
+        pending->scheduled = due != 0 || !pending->engine->chores;
         pthread_mutex_unlock(&pending->lock);
         if (due == 0)
-            return;
+            return false;
         bool over = due & DUE_END;
         if ((due & DUE_PREPARATION) && !over)
             over = !prepare(pending);
-        else if (!over)
+        if (!over) /* also when nothing has been decoded: it parks, so that it is woken */
             tell_events(pending);
         if (over) {
             end(pending);
-            return;
+            return true;
         }
     }
 }
 
-/* Answers at once, where there are no threads. */
-static uint64_t answer(alignd_engine *engine, const char *what, const char *request, size_t length,
-                       const alignd_listener *listener) {
-    pthread_mutex_lock(&engine->lock);
-    uint64_t number = ++engine->last;
-    pthread_mutex_unlock(&engine->lock);
-    listener->end(listener->owner, alignd_call(engine, what, request, length));
-    return number;
+/* The chore. */
+static void run(void *owner) {
+    go_on(owner);
 }
 
 uint64_t alignd_call_async(alignd_engine *engine, const char *what, const char *request,
                            size_t length, const alignd_listener *listener) {
-    if (!engine->options.threads)
-        return answer(engine, what, request, length, listener);
     struct pending *pending = calloc(1, sizeof *pending);
     if (pending) {
         pending->what = strdup(what);
@@ -265,10 +260,13 @@ uint64_t alignd_call_async(alignd_engine *engine, const char *what, const char *
         memcpy(pending->bytes, request, length);
     pending->engine = engine;
     pending->listener = *listener;
+    pending->scheduled = !engine->chores;
     pthread_mutex_init(&pending->lock, NULL);
     call_begin(&pending->call, engine, pending->what, pending->bytes, length);
     list(pending);
     uint64_t number = pending->number; /* it may end at once */
     schedule(pending, pending->call.reply.status == 0 ? DUE_PREPARATION : DUE_END);
+    while (!engine->chores && !go_on(pending))
+        workers_turn(engine->engine.workers);
     return number;
 }

@@ -87,9 +87,14 @@ static const struct option rows[] = {
      OPTION_PROGRAM, NUMBER(BYTES, fetch_bytes, 0, 1e15)},
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"threads", NULL, "true",
-     "start threads; --threads=false: models are loaded when the engine is opened, and calls are "
-     "decoded by the threads that wait for them, whatever --workers says",
+     "start threads; --threads=false: calls are decoded by the threads that wait for them, "
+     "whatever "
+     "--workers says, and --resident is implied",
      COMMAND_LIBRARY, SWITCH(threads)},
+    {"resident", NULL, "false",
+     "load the models of --model when the engine is opened, and keep them; their files are not "
+     "needed afterwards, and not compared with their manifests",
+     COMMAND_LIBRARY, SWITCH(resident)},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", OPTION_ALL,
      NUMBER(SIZE, rows, 1, 4096)},
     {"compute", "TYPE", "model",

@@ -56,6 +56,7 @@ struct options {
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     bool threads;  /* the library's; false: the threads that call decode */
+    bool resident; /* the library's: models are loaded at the start and stay */
     size_t memory; /* that the process may have; the defaults of some options depend on it */
     char *log_level, *log_format, *compute;
     enum translator_switch shortlist;

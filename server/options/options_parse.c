@@ -256,11 +256,11 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT,
                          "--max-reply-bytes must be at most --reply-memory (%zu), got %zu",
                          options->reply_memory, options->max_reply_bytes);
-    if (options->command == COMMAND_LIBRARY && !options->threads &&
-        (options->directory || options->model_memory > 0))
+    bool threadless = command == COMMAND_LIBRARY && !options->threads;
+    if ((options->resident || threadless) && (options->directory || options->model_memory > 0))
         return error_set(err, ERROR_INPUT,
-                         "--threads=false loads all models when it opens: name them by --model, "
-                         "without %s",
+                         "--%s loads all models when it opens: name them by --model, without %s",
+                         threadless ? "threads=false" : "resident",
                          options->directory ? "--models" : "--model-memory");
     if (!options->tls_cert != !options->tls_key)
         return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key must be given together");

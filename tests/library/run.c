@@ -1,6 +1,7 @@
 /* libalignd as a program uses it: nothing but its header and the shared library. */
 #include "server/library/alignd.h"
 #include <check.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -123,6 +124,16 @@ START_TEST(a_matrix_has_the_numbers_of_the_text) {
 }
 END_TEST
 
+static size_t count_threads(void) {
+    size_t count = 0;
+    DIR *threads = opendir("/proc/self/task");
+    ck_assert_ptr_nonnull(threads);
+    for (struct dirent *entry; (entry = readdir(threads));)
+        count += entry->d_name[0] != '.';
+    closedir(threads);
+    return count;
+}
+
 /* ---- calls that nobody waits for ---- */
 
 static struct {
@@ -228,13 +239,115 @@ START_TEST(an_engine_without_threads_answers_on_those_that_call) {
 }
 END_TEST
 
+static const char streamed[] = "{\"text\": \"The house is small. The garden is large.\","
+                               " \"target\": \"fr\", \"strategy\": \"greedy\", \"stream\": true}";
+
+/* A call whose first event cancels it. */
+static struct {
+    alignd_engine *engine;
+    pthread_t caller;
+    uint64_t number; /* 0: it goes on */
+} watched;
+
+static void cancel_first(void *owner, const char *bytes, size_t length) {
+    if (watched.number > 0)
+        alignd_cancel(watched.engine, watched.number);
+    note_event(owner, bytes, length);
+}
+
+static void note_own_event(void *owner, const char *bytes, size_t length) {
+    ck_assert(pthread_equal(pthread_self(), watched.caller));
+    ck_assert_uint_eq(seen.ended, 0);
+    cancel_first(owner, bytes, length);
+}
+
+START_TEST(an_engine_without_threads_sends_events_while_it_decodes) {
+    alignd_engine *engine = alignd_open(threadless, 3, NULL);
+    ck_assert_ptr_nonnull(engine);
+    const alignd_listener listener = {note_own_event, note_end, &seen.replies[0]};
+    watched.engine = engine;
+    watched.caller = pthread_self();
+    watched.number = 0;
+    for (size_t i = 0; i < 2; i++) {
+        forget();
+        uint64_t number =
+            alignd_call_async(engine, "translate", streamed, strlen(streamed), &listener);
+        watched.number = number + 1; /* of the next call */
+        ck_assert_uint_eq(seen.ended, 1);
+        ck_assert_uint_eq(alignd_reply_status(seen.replies[0]), i == 0 ? 200 : 499);
+        if (i == 0) {
+            ck_assert_uint_ge(seen.events, 10);
+            ck_assert_uint_eq(seen.results, 1);
+            ck_assert_str_eq(alignd_reply_text(seen.replies[0], NULL), "");
+        }
+        alignd_reply_free(seen.replies[0]);
+    }
+    alignd_close(engine);
+}
+END_TEST
+
+/* Decoding goes on while an event is sent: the text is long enough for the call to be cancelled. */
+START_TEST(events_come_while_threads_decode) {
+    static const char *const narrow[] = {"--model=weights/en-fr", "--rows=1", "--workers=1"};
+    enum { SENTENCES = 150 };
+    static const char begin[] = "{\"target\": \"fr\", \"strategy\": \"greedy\", \"stream\": true,"
+                                " \"text\": \"",
+                      sentence[] = "The house that my father built is small. ", end[] = "\"}";
+    char *request = malloc(sizeof begin + SENTENCES * sizeof sentence + sizeof end);
+    strcpy(request, begin);
+    for (size_t i = 0; i < SENTENCES; i++)
+        strcat(request, sentence);
+    strcat(request, end);
+    alignd_engine *engine = alignd_open(narrow, 3, NULL);
+    ck_assert(request && engine);
+    const alignd_listener listener = {cancel_first, note_end, &seen.replies[0]};
+    watched.engine = engine;
+    watched.number = 1; /* the number of the first call */
+    ck_assert_uint_eq(alignd_call_async(engine, "translate", request, strlen(request), &listener),
+                      watched.number);
+    await_ends(1);
+    ck_assert_uint_eq(alignd_reply_status(seen.replies[0]), 499);
+    ck_assert_uint_gt(seen.events, 0);
+    alignd_reply_free(seen.replies[0]);
+    alignd_close(engine);
+    free(request);
+}
+END_TEST
+
+START_TEST(resident_models_need_their_files_no_more) {
+    char error[ALIGND_ERROR_BYTES] = "";
+    static const char *const on_demand[] = {"--models=weights", "--resident"};
+    ck_assert_ptr_null(alignd_open(on_demand, 2, error));
+    ck_assert_msg(strstr(error, "--resident"), "%s", error);
+
+    char folder[] = "/tmp/alignd-resident-XXXXXX", link[64], option[80];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *model = realpath("weights/en-fr", NULL);
+    snprintf(link, sizeof link, "%s/en-fr", folder);
+    snprintf(option, sizeof option, "--model=%s", link);
+    ck_assert(model && symlink(model, link) == 0);
+    const char *const resident[] = {option, "--resident", "--workers=2"};
+    const char *const watched_files[] = {option, "--workers=2"};
+    alignd_engine *engine = alignd_open(watched_files, 2, error);
+    ck_assert_msg(engine != NULL, "%s", error);
+    size_t threads = count_threads();
+    alignd_close(engine);
+    engine = alignd_open(resident, 3, error);
+    ck_assert_msg(engine != NULL, "%s", error);
+    ck_assert(unlink(link) == 0 && rmdir(folder) == 0);
+    ck_assert_uint_lt(count_threads(), threads); /* none loads or checks files */
+    ck_assert_uint_gt(begin(engine, house, 0), 0);
+    await_ends(1);
+    ck_assert_uint_eq(alignd_reply_status(seen.replies[0]), 200);
+    alignd_reply_free(seen.replies[0]);
+    alignd_close(engine);
+    free(model);
+}
+END_TEST
+
 START_TEST(a_stream_ends_with_its_result) {
     alignd_engine *engine = open_engine();
-    ck_assert_uint_gt(begin(engine,
-                            "{\"text\": \"The house is small. The garden is large.\","
-                            " \"target\": \"fr\", \"strategy\": \"greedy\", \"stream\": true}",
-                            0),
-                      0);
+    ck_assert_uint_gt(begin(engine, streamed, 0), 0);
     await_ends(1);
     ck_assert_uint_ge(seen.events, 10);
     ck_assert_uint_eq(seen.results, 1);
@@ -282,14 +395,14 @@ END_TEST
 START_TEST(streams_that_are_refused_end) {
     static const char *const narrow[] = {"--model=weights/en-fr", "--queue=1", "--rows=1",
                                          "--workers=1"};
-    static const char streamed[] =
+    static const char sentence[] =
         "{\"text\": \"The house that my father built is small.\", \"target\": \"fr\","
         " \"strategy\": \"greedy\", \"stream\": true}";
     alignd_engine *engine = alignd_open(narrow, 4, NULL);
     size_t refused = 0;
     ck_assert_ptr_nonnull(engine);
     for (size_t i = 0; i < CALLS; i++)
-        begin(engine, streamed, i);
+        begin(engine, sentence, i);
     await_ends(CALLS);
     for (size_t i = 0; i < CALLS; i++) {
         unsigned status = alignd_reply_status(seen.replies[i]);
@@ -383,6 +496,9 @@ int main(void) {
     tcase_add_test(cases, a_matrix_has_the_numbers_of_the_text);
     tcase_add_test(cases, calls_at_once_get_the_replies_of_single_calls);
     tcase_add_test(cases, an_engine_without_threads_answers_on_those_that_call);
+    tcase_add_test(cases, an_engine_without_threads_sends_events_while_it_decodes);
+    tcase_add_test(cases, events_come_while_threads_decode);
+    tcase_add_test(cases, resident_models_need_their_files_no_more);
     tcase_add_test(cases, a_stream_ends_with_its_result);
     tcase_add_test(cases, streams_that_are_refused_end);
     tcase_add_test(cases, a_cancelled_call_ends);
