@@ -70,7 +70,8 @@ ROOMS = {
                         "http"),
     "server/library": Room("model/base model server/base server/models server/get server/decode server/documents "
                            "server/api server/dialects server/options server/engine", "alignd"),
-    "server/library/javascript": Room("", ""),  # compiled to WebAssembly alone, by its own makefiles
+    # compiled to WebAssembly alone, by its own makefiles
+    "server/library/javascript": Room("model/base server/library", ""),
     "server": Room("model/base model/text model/import model/search model server/base server/glossaries server/models "
                    "server/get server/decode server/markup server/documents server/api server/dialects "
                    "server/options server/engine server/endpoints server/http",

@@ -24,12 +24,12 @@ async function callOf(path, body) {
 const reply = (status, bytes) => new Response(bytes, { status, headers: { "Content-Type": "application/json" } });
 
 /* Answer as a server's fetch(path, {body, signal}) would. module: address of the package's index.js; models: addresses
- * of model folders. A stream has only its last event. */
+ * of model folders. */
 export async function answer(module, models, path, { body, signal } = {}) {
   try {
     const engine = await open(module, models), [what, sent, streamed] = await callOf(path, body);
-    const bytes = await engine.call(what, sent, { signal });
-    return streamed ? new Response(new Blob(["event: result\ndata: ", bytes, "\n\n"])) : reply(200, bytes);
+    return streamed ? new Response(await engine.events(what, sent, { signal }))
+      : reply(200, await engine.call(what, sent, { signal }));
   } catch (error) {
     if (signal?.aborted) throw error;
     const { status, message, code, field } = error;

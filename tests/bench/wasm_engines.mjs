@@ -10,9 +10,9 @@ const readFile = async (place) => {
 };
 
 /** The npm package whose index.js is at this address. translate() resolves to the number of tokens. */
-export async function alignd(lines, index, model) {
+export async function alignd(lines, index, model, ...options) {
   const { Alignd } = await import(index);
-  const engine = await Alignd.load(model);
+  const engine = await Alignd.load(model, { options });
   const request = { text: lines, include: ["tokens"], split_sentences: false, strategy: "greedy" };
   return {
     translate: async () => (await engine.translate(request)).translations

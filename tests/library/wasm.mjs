@@ -114,6 +114,33 @@ test("a call that is aborted before its turn is not answered, and those after it
   assert.equal((await third)[0].code, "en");
 });
 
+test("events come before the result, and a call that is left makes room for others", async (context) => {
+  await start([]);
+  context.after(stop);
+  const request = { text: "The house is small. I like snow.", strategy: "greedy", include: ["tokens"] }, events = [];
+  for await (const event of engine.stream("translate", request))
+    events.push(event);
+  const whole = await engine.translate(request), names = events.map(([name]) => name);
+  assert.deepEqual(events.at(-1), ["result", whole]);
+  assert.deepEqual(names.filter((name) => name !== "token"), ["sentence", "sentence", "result"]);
+  const tokens = whole.translations[0].sentences.flatMap((sentence) => sentence.tokens);
+  assert.equal(names.filter((name) => name === "token").length, tokens.length);
+  for await (const [name] of engine.stream("translate", request))
+    if (name === "token") break;
+  await assert.rejects(engine.stream("translate", { text: 3 }).next(), { status: 400, field: "text" });
+  /* a document, as the body of a reply; and one in which nothing is to be decoded */
+  for (const [page, result] of [["<p>The <b>house</b>.</p>", /<b>maison<\\?\/b>/], ["<p></p>", /<p><\\?\/p>/]]) {
+    const stream = await engine.events("document?filename=a.html&target=fr&stream=true", new TextEncoder().encode(page));
+    assert.match(await new Response(stream).text(), new RegExp(`event: result\ndata: .*${result.source}.*\n\n$`));
+  }
+  const aborts = new AbortController();
+  const begun = engine.stream("translate", request, { signal: aborts.signal });
+  assert.equal((await begun.next()).value[0], "token");
+  aborts.abort();
+  await assert.rejects(async () => { for await (const event of begun) assert.ok(event); }, { name: "AbortError" });
+  assert.equal((await engine.languages())[0].code, "en");
+});
+
 test("index.d.ts: the README's example has the right types, and another is refused", () => {
   const modules = resolve("tests/page/node_modules"), place = join(modules, ".cache", "types-alignd");
   rmSync(place, { recursive: true, force: true });
@@ -128,7 +155,9 @@ test("index.d.ts: the README's example has the right types, and another is refus
   };
   const [, example] = /```js\n([^]*?)```/.exec(readFileSync("server/library/javascript/README.md", "utf8"));
   const calls = "await engine.detect({ q: example }, { signal: AbortSignal.timeout(5000) });\n" +
-    "const [{ targets }] = await engine.languages(); export const first: string = targets[0];\n";
+    "const [{ targets }] = await engine.languages(); export const first: string = targets[0];\n" +
+    "export const events: ReadableStream<Uint8Array> = await engine.events(\"translate\", { stream: true });\n" +
+    "for await (const [name] of engine.stream(\"translate\", { text: example })) if (name === \"token\") break;\n";
   const right = check(`const example = "The house is small.";\n${example}${calls}`);
   assert.equal(right.status, 0, right.stdout);
   const wrong = check(example.replace("[0].text", "[0].txt"));

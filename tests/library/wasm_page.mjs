@@ -1,5 +1,5 @@
-/* The npm package in Chromium, in pages of static servers, which are not isolated. A daemon gives the answers that are
- * expected: node wasm_page.mjs ALIGND PACKAGE, from the top folder. */
+/* The npm package in Chromium, in pages of static servers: with threads where these isolate pages, elsewhere without. A
+ * daemon gives the answers that are expected: node wasm_page.mjs ALIGND PACKAGE, from the top folder. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync,
@@ -17,6 +17,9 @@ const [program, packed] = process.argv.slice(2), MODEL = "weights/en-fr", MOST_B
 const tools = createRequire(new URL("../page/", import.meta.url)), { chromium } = tools("playwright-core");
 const modules = resolve("tests/page/node_modules");
 const TYPES = { ".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml" };
+/* The headers that isolate a page, and how engines decode with headers: [how, headers, the script of that engine]. */
+const ISOLATING = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
+const WAYS = [["on one thread", {}, "engine.js"], ["with threads", ISOLATING, "engine-threads.js"]];
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60000), SENTENCE = "She gave him the book that he had lost.";
 
 let work, site, browser, daemon;
@@ -38,8 +41,8 @@ after(async () => {
 });
 
 /* What the daemon answers to the page's requests. */
-const ask = async (text) => {
-  const request = { text, include: ["tokens", "attention", "alignment", "words", "eos"] };
+const ask = async (text, fields) => {
+  const request = { text, include: ["tokens", "attention", "alignment", "words", "eos"], ...fields };
   const reply = await fetch(`${daemon.url}/translate`, { method: "POST", body: JSON.stringify(request) });
   return (await reply.json()).translations[0];
 };
@@ -113,16 +116,17 @@ test("the package: a page translates without a server, and fetches a model once"
   const own = await serve({ "/": pageOf(""), "/alignd/": packed, "/en-fr/": MODEL });
   const translate = async () => {
     const { Alignd } = await import("/alignd/index.js");
-    const engine = await Alignd.load("en-fr/");
+    const engine = await Alignd.load("en-fr/", { options: ["--workers=2"] }), { threads } = engine;
     const { results: [reply] } = await engine.attention({ text: "The house is small." });
     await engine.close();
-    return { text: reply.text, rows: reply.sentences[0].attention.length, isolated: globalThis.crossOriginIsolated };
+    return { text: reply.text, rows: reply.sentences[0].attention.length, threads };
   };
-  const expected = { text: "La maison est petite.", rows: 6, isolated: false };
+  const expected = { text: "La maison est petite.", rows: 6, threads: 1 };
   try {
     await visit(`${own.url}/`, async (page) => {
       assert.deepEqual(await page.evaluate(translate), expected);
       assert.ok(own.asked.includes("/en-fr/model.safetensors"));
+      assert.deepEqual(own.asked.filter((path) => path.includes("threads")), []);
       own.asked.length = 0;
       await page.reload();
       assert.deepEqual(await page.evaluate(translate), expected);
@@ -133,7 +137,128 @@ test("the package: a page translates without a server, and fetches a model once"
   }
 });
 
+/* In the page: opens an engine as globalThis.engine, and resolves to how many threads decode. */
+const openEngine = async (options) => {
+  const { Alignd } = await import("/alignd/index.js");
+  globalThis.engine = await Alignd.load("en-fr/", { options });
+  return globalThis.engine.threads;
+};
+const closeEngine = () => globalThis.engine.close();
+
+test("the package: in an isolated page, threads give the replies of one thread", async () => {
+  const own = await serve({ "/": pageOf(""), "/alignd/": packed, "/en-fr/": MODEL }, ISOLATING);
+  const text = readFileSync("tests/bench/sentences.txt", "utf8").trim().split("\n");
+  /* what calls give that are made at the same time */
+  const translate = (lines) => Promise.all([
+    globalThis.engine.translate({ text: lines, include: ["tokens", "alignment"] }),
+    globalThis.engine.attention({ text: lines[0], strategy: "greedy" }),
+    globalThis.engine.languages(),
+    ...lines.slice(0, 4).map(async (line) => new TextDecoder().decode(await globalThis.engine.document(
+      new TextEncoder().encode(`<p>${line}</p>`), { filename: "page.html", target: "fr" }))),
+    ...lines.slice(0, 20).map((line) => globalThis.engine.translate({ text: line })),
+  ]);
+  try {
+    await visit(`${own.url}/`, async (page) => {
+      const processors = await page.evaluate(() => navigator.hardwareConcurrency);
+      assert.equal(await page.evaluate(openEngine, []), Math.min(8, Math.max(1, processors - 1)));
+      await page.evaluate(closeEngine);
+      assert.equal(await page.evaluate(openEngine, ["--workers=2"]), 2);
+      assert.deepEqual(own.asked.filter((path) => /engine\.(js|wasm)/.test(path)), []);
+      const replies = await page.evaluate(translate, text);
+      await page.evaluate(closeEngine);
+      assert.equal(await page.evaluate(openEngine, ["--threads=false"]), 1);
+      assert.deepEqual(replies, await page.evaluate(translate, text));
+    });
+    assert.deepEqual(own.missed, []);
+  } finally {
+    own.stop();
+  }
+});
+
+/* A thread with room for one sentence takes the second of them after the first. */
+const LONG = { text: SENTENCE, strategy: "greedy", min_length: 400, max_length: 400 };
+const inTurn = async (request) => {
+  const seen = [];
+  const read = async (which) => {
+    for await (const [name] of globalThis.engine.stream("translate", request))
+      if (!seen.includes(which + name)) seen.push(which + name);
+  };
+  await Promise.all([read("first "), read("second ")]);
+  return seen.indexOf("first result") < seen.indexOf("second token");
+};
+
+test("the package: threads decode at the same time, and an aborted call is cancelled", async () => {
+  const own = await serve({ "/": pageOf(""), "/alignd/": packed, "/en-fr/": MODEL }, ISOLATING);
+  const statuses = () => {
+    globalThis.statuses = [];
+    globalThis.Worker = class extends Worker {
+      constructor(...how) {
+        super(...how);
+        this.addEventListener("message", ({ data }) => globalThis.statuses.push(data.status));
+      }
+    };
+  };
+  const abort = (request) => {
+    const aborts = new AbortController();
+    const call = globalThis.engine.translate(request, { signal: aborts.signal });
+    aborts.abort();
+    return call.catch(({ name }) => name);
+  };
+  try {
+    await visit(`${own.url}/`, async (page) => {
+      await page.evaluate(statuses);
+      await page.evaluate(openEngine, ["--workers=1", "--rows=1"]);
+      assert.ok(await page.evaluate(inTurn, LONG));
+      const text = Array.from({ length: 64 }, (_, i) => `The ${i + 2} houses that my father built are small.`);
+      assert.equal(await page.evaluate(abort, { ...LONG, text }), "AbortError");
+      await becomes(page, () => globalThis.statuses.includes(499));
+      await page.evaluate(closeEngine);
+      await page.evaluate(openEngine, ["--workers=2", "--rows=1"]);
+      for (const end = Date.now() + PATIENCE_MS; await page.evaluate(inTurn, LONG);)
+        assert.ok(Date.now() < end, "one sentence was decoded after the other");
+    });
+  } finally {
+    own.stop();
+  }
+});
+
+for (const [where, headers] of WAYS)
+  test(`the package: events come as tokens are decided, ${where}`, async () => {
+    const own = await serve({ "/": pageOf(""), "/alignd/": packed, "/en-fr/": MODEL }, headers);
+    const request = { text: SENTENCE, strategy: "greedy", include: ["tokens"] };
+    const stream = async (asked) => {
+      const events = [], { engine } = globalThis;
+      for await (const event of engine.stream("translate", asked))
+        events.push(event);
+      for await (const [name] of engine.stream("translate", asked))
+        if (name === "token") break;
+      const fails = await engine.stream("translate", { text: 3 }).next().catch(({ status, field }) => [status, field]);
+      return { events, whole: await engine.translate(asked), fails };
+    };
+    try {
+      await visit(`${own.url}/`, async (page) => {
+        await page.evaluate(openEngine, []);
+        const { events, whole, fails } = await page.evaluate(stream, request);
+        const tokens = events.filter(([name]) => name === "token");
+        assert.equal(tokens.map(([, token]) => token.text).join(""), whole.translations[0].text);
+        assert.deepEqual(tokens.map(([, { token }]) => token), whole.translations[0].sentences[0].tokens);
+        assert.deepEqual(events.slice(tokens.length).map(([name]) => name), ["sentence", "result"]);
+        assert.deepEqual(events.at(-1)[1], whole);
+        assert.deepEqual(fails, [400, "text"]);
+      });
+    } finally {
+      own.stop();
+    }
+  });
+
 const BELOW = "/~me/attention/";
+const checkSize = ({ asked }, context) => {
+  const bytes = [...new Set(asked)].filter((path) => !path.includes("/en-fr/"))
+    .map((path) => readFileSync(join(site, path.slice(BELOW.length))))
+    .reduce((sum, content) => sum + Math.min(content.length, gzipSync(content, { level: 9 }).length), 0);
+  context.diagnostic(`${bytes} bytes compressed, without the model, in ${asked.length} files`);
+  assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
+};
 const tabs = (page) => page.locator(".tabs [role=tab]:visible").evaluateAll((list) => list.map(({ id }) => id));
 
 test("make static: below a path of a static host, the page translates and draws as with a daemon", async (context) => {
@@ -173,39 +298,65 @@ test("make static: below a path of a static host, the page translates and draws 
       assert.equal(await page.locator("#missing pre").count(), 0);
     }, { before });
     assert.deepEqual(own.missed, []);
-    const bytes = [...new Set(own.asked)].filter((path) => !path.includes("/en-fr/"))
-      .map((path) => readFileSync(join(site, path.slice(BELOW.length))))
-      .reduce((sum, content) => sum + Math.min(content.length, gzipSync(content, { level: 9 }).length), 0);
-    context.diagnostic(`${bytes} bytes compressed, without the model, in ${own.asked.length} files`);
-    assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
+    checkSize(own, context);
   } finally {
     own.stop();
   }
 });
 
-test("the element asks the engine of another origin, and asks it again", async () => {
-  const host = await serve({ [BELOW]: site }, { "Access-Control-Allow-Origin": "*" }), at = `${host.url}${BELOW}`;
-  const own = await serve({ "/": pageOf(`<script type="module" src="${at}embed.js"></script><alignd-attention id="view"
-    engine="${at}engine/index.js" model="${at}en-fr/" text="${SENTENCE}"></alignd-attention>`) });
-  try {
-    await visit(`${own.url}/`, async (page) => {
-      const expected = await ask(SENTENCE);
-      await becomes(page, (text) => document.getElementById("view").result?.text === text, expected.text);
-      same(await drawn(page), expected);
-      /* another word at the second token */
-      const second = page.locator("alignd-attention .target .unit").nth(1);
-      await second.click();
-      await page.locator("alignd-attention #see").click();
-      await page.locator("alignd-attention .popover button:not(:disabled)").first().click();
-      await becomes(page, (text) => document.getElementById("view").result.text !== text, expected.text);
-      await page.locator("#view").evaluate((view) => view.setAttribute("model", "none/"));
-      await page.locator("alignd-attention .message.wrong", { hasText: "none/manifest.json" }).waitFor();
-    }, { others: [host.url], expected: /404/ });
-  } finally {
-    own.stop();
-    host.stop();
-  }
-});
+/* Records each text that an element shows, as globalThis.shown. */
+const record = (id) => {
+  const node = document.getElementById(id);
+  globalThis.shown = [];
+  new MutationObserver(() => globalThis.shown.push(node.textContent.trim()))
+    .observe(node, { childList: true, characterData: true, subtree: true });
+};
+
+for (const [where, headers, script] of WAYS)
+  test(`make static: words are shown as they are decided, ${where}`, async (context) => {
+    const own = await serve({ [BELOW]: site }, headers);
+    try {
+      await visit(`${own.url}${BELOW}#s=greedy`, async (page) => {
+        const { text } = await ask(SENTENCE, { strategy: "greedy" });
+        await page.evaluate(record, "status");
+        await page.locator("#text").fill(SENTENCE);
+        await becomes(page, (whole) => document.getElementById("result").textContent.trim() === whole, text);
+        const parts = (await page.evaluate(() => globalThis.shown)).filter((part) => part && part !== text);
+        assert.ok(parts.filter((part) => text.startsWith(part)).length > 2, JSON.stringify(parts));
+      }, { others: [own.url] });
+      assert.deepEqual(new Set(own.asked.filter((path) => /engine[a-z-]*\.js$/.test(path))),
+        new Set([`${BELOW}page/engine.js`, `${BELOW}engine/${script}`]));
+      checkSize(own, context);
+    } finally {
+      own.stop();
+    }
+  });
+
+for (const [where, headers, script] of WAYS)
+  test(`the element asks the engine of another origin, and asks it again, ${where}`, async () => {
+    const host = await serve({ [BELOW]: site }, { "Access-Control-Allow-Origin": "*" }), at = `${host.url}${BELOW}`;
+    const own = await serve({ "/": pageOf(`<script type="module" src="${at}embed.js"></script><alignd-attention id="view"
+      engine="${at}engine/index.js" model="${at}en-fr/" text="${SENTENCE}"></alignd-attention>`) }, headers);
+    try {
+      await visit(`${own.url}/`, async (page) => {
+        const expected = await ask(SENTENCE);
+        await becomes(page, (text) => document.getElementById("view").result?.text === text, expected.text);
+        same(await drawn(page), expected);
+        /* another word at the second token */
+        const second = page.locator("alignd-attention .target .unit").nth(1);
+        await second.click();
+        await page.locator("alignd-attention #see").click();
+        await page.locator("alignd-attention .popover button:not(:disabled)").first().click();
+        await becomes(page, (text) => document.getElementById("view").result.text !== text, expected.text);
+        await page.locator("#view").evaluate((view) => view.setAttribute("model", "none/"));
+        await page.locator("alignd-attention .message.wrong", { hasText: "none/manifest.json" }).waitFor();
+      }, { others: [host.url], expected: /404/ });
+      assert.ok(host.asked.includes(`${BELOW}engine/${script}`));
+    } finally {
+      own.stop();
+      host.stop();
+    }
+  });
 
 test("a React page without a server, made by Vite", async () => {
   const source = join(work, "react"), out = join(work, "built"), installed = join(work, "node_modules");

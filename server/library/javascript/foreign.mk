@@ -6,7 +6,7 @@ INCLUDE := $(FOLDER)/include
 EMCC    := $(shell emcc --cflags)
 CC      := clang-14 $(EMCC)
 CXX     := clang++-14 $(EMCC)
-FLAGS   := -O2 -msimd128 -w -I$(INCLUDE)
+FLAGS   := -O2 -msimd128 -matomics -mbulk-memory -w -I$(INCLUDE)
 # -I for folders of a source
 USE      = $(addprefix -I$(FROM)/,$(1))
 
@@ -33,8 +33,8 @@ FLAGS_sentencepiece := $(addprefix -I$(FROM)/sentencepiece/,. src src/builtin_pb
 FILES_libxml2       := $(addprefix libxml2/,HTMLparser.c HTMLtree.c SAX2.c buf.c chvalid.c dict.c encoding.c entities.c error.c globals.c \
                          hash.c list.c parser.c parserInternals.c threads.c tree.c uri.c valid.c xmlIO.c xmlmemory.c xmlsave.c xmlstring.c \
                          xmlunicode.c)
-FLAGS_libxml2       := -I$(INCLUDE)/libxml2 -I$(FROM)/libxml2 $(addprefix -DHAVE_,CTYPE_H ERRNO_H FCNTL_H FLOAT_H LIMITS_H MATH_H STAT \
-                         STDARG_H STDINT_H STDLIB_H STRING_H SYS_STAT_H SYS_TYPES_H TIME_H UNISTD_H VA_COPY SNPRINTF VSNPRINTF)
+FLAGS_libxml2       := -I$(INCLUDE)/libxml2 -I$(FROM)/libxml2 $(addprefix -DHAVE_,CTYPE_H ERRNO_H FCNTL_H FLOAT_H LIMITS_H MATH_H PTHREAD_H \
+                         STAT STDARG_H STDINT_H STDLIB_H STRING_H SYS_STAT_H SYS_TYPES_H TIME_H UNISTD_H VA_COPY SNPRINTF VSNPRINTF)
 FILES_cld2          := $(addprefix cld2/internal/,cldutil.cc cldutil_shared.cc compact_lang_det.cc compact_lang_det_hint_code.cc \
                          compact_lang_det_impl.cc debug.cc fixunicodevalue.cc generated_entities.cc generated_language.cc \
                          generated_ulscript.cc getonescriptspan.cc lang_script.cc offsetmap.cc scoreonescriptspan.cc tote.cc \

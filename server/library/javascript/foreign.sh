@@ -63,7 +63,7 @@ link libyaml/include/yaml.h yaml.h
 # all that is not needed to read and write HTML and XML is left out
 link_all libxml2/libxml 'libxml2/include/libxml/*.h'
 rm -f "$folder/include/libxml2/libxml/xmlversion.h"
-sed -E 's/@WITH_(TREE|OUTPUT|PUSH|SAX1|HTML)@/1/; s/@WITH_\w+@/0/; s/@VERSION@/2/; s/@LIBXML_VERSION_NUMBER@/20000/; s/@\w+@//' \
+sed -E 's/@WITH_(TREE|OUTPUT|PUSH|SAX1|HTML|THREADS)@/1/; s/@WITH_\w+@/0/; s/@VERSION@/2/; s/@LIBXML_VERSION_NUMBER@/20000/; s/@\w+@//' \
     libxml2/include/libxml/xmlversion.h.in >"$folder/include/libxml2/libxml/xmlversion.h"
 header libxml2/config.h
 

@@ -1,6 +1,8 @@
-/* This file stands in for what glibc and Linux have, and WebAssembly's C library does not, and
- * gives ICU its data. */
+/* This file stands in for what glibc and Linux have, and WebAssembly's C library does not, gives
+ * ICU its data, and connects calls with JavaScript. */
 #include "server/library/javascript/host.h"
+#include "model/base/task.h"
+#include "server/library/alignd.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -91,8 +93,49 @@ unsigned long getauxval(unsigned long type) {
     return 0;
 }
 
+/* ---- tasks: in place of model/base/task.c ---- */
+
+/* Models are loaded by the thread that has the files. Another would wait for it at each of them. */
+void task_start(struct task *task, void (*run)(void *context), void *context) {
+    *task = (struct task){.run = run, .context = context};
+}
+
+void task_wait(struct task *task) {
+    task->run(task->context);
+}
+
+void task_once(struct task_once *once, void (*set_up)(void)) {
+    pthread_once(&once->once, set_up);
+}
+
+/* ---- JavaScript ---- */
+
 bool host_set_data(const void *data) {
     UErrorCode status = U_ZERO_ERROR;
     udata_setCommonData(data, &status);
     return U_SUCCESS(status);
+}
+
+static void forward_event(void *owner, const char *bytes, size_t length) {
+    host_event((unsigned)(uintptr_t)owner, bytes, length);
+}
+
+static void forward_end(void *owner, alignd_reply *reply) {
+    size_t length = 0;
+    const char *text = reply ? alignd_reply_text(reply, &length) : "";
+    unsigned status = reply ? alignd_reply_status(reply) : 0;
+    host_end((unsigned)(uintptr_t)owner, status, text, length);
+    alignd_reply_free(reply);
+}
+
+unsigned host_call(alignd_engine *engine, const char *message, size_t length, unsigned call,
+                   bool streamed) {
+    const alignd_listener listener = {streamed ? forward_event : NULL, forward_end,
+                                      (void *)(uintptr_t)call};
+    size_t name = strlen(message) + 1;
+    return (unsigned)alignd_call_async(engine, message, message + name, length - name, &listener);
+}
+
+void host_cancel(alignd_engine *engine, unsigned number) {
+    alignd_cancel(engine, number);
 }

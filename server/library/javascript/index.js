@@ -1,4 +1,4 @@
-/* The package's interface. An engine runs in a worker of its own, which gets a message at a time. */
+/* The package's interface. An engine runs in a worker of its own (worker.js). */
 
 /** What the engine refuses. */
 export class AligndError extends Error {
@@ -34,14 +34,26 @@ const listen = (worker, onMessage, onFailure) => {
   }
 };
 
+const bodyOf = (request) =>
+  request instanceof Uint8Array || typeof request === "string" ? request : JSON.stringify(request);
+
 /* A page's folder is relative to the page, a program's to the folder that it runs in. */
 const placeOf = (folder) =>
   inNode && !/^https?:/.test(folder) ? folder : new URL(folder, globalThis.document?.baseURI).href;
 
-/** Models in memory and the thread that decodes. Calls are answered one after the other. */
+const textOf = (bytes) => new TextDecoder().decode(bytes);
+const errorOf = (status, bytes) => new AligndError(status, JSON.parse(textOf(bytes)));
+/* An event of a stream has the code of an error, and no status. */
+const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, invalid_request: 400 };
+
+/** Models in memory and the threads that decode. */
 export class Alignd {
   #worker;
-  #calls = []; /* that are not answered yet; the worker has the first */
+  #threads = 1;
+  #together = false; /* calls are decoded together */
+  #last = 0; /* id of a call */
+  #waiting = []; /* calls that the worker does not have */
+  #sent = new Map(); /* by id, those that it has */
   #failure = null; /* why nothing can be called any more */
 
   constructor(worker) {
@@ -51,9 +63,11 @@ export class Alignd {
 
   /** Opens the models in these folders: paths, or addresses from which a folder's files can be fetched. */
   static async load(folders, { options = [] } = {}) {
-    const engine = new Alignd(await startWorker());
+    const engine = new Alignd(await startWorker()), load = [folders].flat().map((folder) => placeOf(String(folder)));
     try {
-      await engine.#send({ load: [folders].flat().map((folder) => placeOf(String(folder))), options });
+      const { threads, together } = await engine.#send({ load, options });
+      engine.#threads = threads;
+      engine.#together = together;
     } catch (error) {
       await engine.close();
       throw error;
@@ -61,16 +75,68 @@ export class Alignd {
     return engine;
   }
 
+  /** How many threads decode. */
+  get threads() { return this.#threads; }
+
   /**
    * Sends any request of alignd's API and resolves to the reply's bytes. signal: a call that is aborted before its turn
    * is not answered; one whose turn it is has no reply.
    */
   async call(what, request = "", { signal } = {}) {
-    const body = request instanceof Uint8Array || typeof request === "string" ? request : JSON.stringify(request);
-    const { status, bytes } = await this.#send({ what, body }, signal);
+    const { status, bytes } = await this.#send({ what, body: bodyOf(request) }, { signal });
     if (status !== 200)
-      throw new AligndError(status, JSON.parse(new TextDecoder().decode(bytes)));
+      throw errorOf(status, bytes);
     return bytes;
+  }
+
+  /**
+   * Sends a request that has "stream": true, and resolves to its server-sent events as they come: what the body of
+   * fetch's reply is. To cancel the stream is to abort the call.
+   */
+  async events(what, request, { signal } = {}) {
+    const stop = new AbortController(), abort = () => stop.abort(signal.reason);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", abort);
+    let controller, begun = false;
+    const stream = new ReadableStream({ start: (own) => { controller = own; }, cancel: () => stop.abort() });
+    return new Promise((resolve, reject) => {
+      const onEvent = (bytes) => {
+        begun = true;
+        controller.enqueue(bytes);
+        resolve(stream);
+      };
+      this.#send({ what, body: bodyOf(request), streamed: true }, { signal: stop.signal, onEvent })
+        .then(({ status, bytes }) => {
+          if (!begun && status !== 200)
+            throw errorOf(status, bytes);
+          if (!begun) /* there was nothing to decode */
+            onEvent(new TextEncoder().encode(`event: result\ndata: ${textOf(bytes)}\n\n`));
+          controller.close();
+        })
+        .catch((error) => {
+          controller.error(error);
+          reject(error);
+        })
+        .finally(() => signal?.removeEventListener("abort", abort));
+    });
+  }
+
+  /**
+   * Yields the events of a request as [name, data]: "token" as tokens are decided (greedy and sampling only), "result"
+   * last. An error is thrown. Leaving the loop aborts the call.
+   */
+  async *stream(what, request, options) {
+    const reader = (await this.events(what, { ...request, stream: true }, options)).getReader();
+    try {
+      for (let part; !(part = await reader.read()).done;)
+        for (const [, name, data] of textOf(part.value).matchAll(/^event: (.*)\ndata: (.*)$/gm)) {
+          if (name === "error")
+            throw new AligndError(STATUS[JSON.parse(data).code] ?? 500, JSON.parse(data));
+          yield [name, JSON.parse(data)];
+        }
+    } finally {
+      await reader.cancel().catch(() => {}); /* of a loop that was left, or a call that was aborted */
+    }
   }
 
   translate(request, options) { return this.#json("translate", request, options); }
@@ -94,42 +160,65 @@ export class Alignd {
   }
 
   async #json(what, request, options) {
-    return JSON.parse(new TextDecoder().decode(await this.call(what, request, options)));
+    return JSON.parse(textOf(await this.call(what, request, options)));
   }
 
-  async #send(message, signal) {
+  async #send(message, { signal, onEvent } = {}) {
     if (this.#failure)
       throw new AligndError(0, { error: this.#failure });
     signal?.throwIfAborted();
     let abort;
     try {
       return await new Promise((resolve, reject) => {
-        abort = () => reject(signal.reason);
+        const call = { message: { ...message, id: ++this.#last }, onEvent, resolve, reject };
+        abort = () => {
+          reject(signal.reason);
+          this.#abandon(call);
+        };
         signal?.addEventListener("abort", abort);
-        this.#calls.push({ message, signal, resolve, reject });
-        if (this.#calls.length === 1)
-          this.#worker.postMessage(message);
+        this.#waiting.push(call);
+        this.#next();
       });
     } finally {
       signal?.removeEventListener("abort", abort);
     }
   }
 
-  #settle({ error, ...reply }) {
-    const call = this.#calls.shift();
+  /* A worker without threads gets one call at a time, so that the others can still be aborted. */
+  #next() {
+    while (this.#waiting.length > 0 && (this.#together || this.#sent.size === 0)) {
+      const call = this.#waiting.shift();
+      this.#sent.set(call.message.id, call);
+      this.#worker.postMessage(call.message);
+    }
+  }
+
+  #abandon(call) {
+    call.onEvent = undefined;
+    if (this.#sent.has(call.message.id))
+      this.#worker.postMessage({ cancel: call.message.id });
+    this.#waiting = this.#waiting.filter((one) => one !== call);
+  }
+
+  #settle({ id, event, error, ...reply }) {
+    const call = this.#sent.get(id);
+    if (event) {
+      call?.onEvent?.(event);
+      return;
+    }
+    this.#sent.delete(id);
     if (error !== undefined)
       call?.reject(new AligndError(0, { error }));
     else
       call?.resolve(reply);
-    this.#calls = this.#calls.filter(({ signal }) => !signal?.aborted);
-    if (this.#calls.length > 0)
-      this.#worker.postMessage(this.#calls[0].message);
+    this.#next();
   }
 
   #fail(reason) {
     this.#failure ??= reason;
-    for (const { reject } of this.#calls)
+    for (const { reject } of [...this.#sent.values(), ...this.#waiting])
       reject(new AligndError(0, { error: this.#failure }));
-    this.#calls = [];
+    this.#sent.clear();
+    this.#waiting = [];
   }
 }

@@ -1,14 +1,16 @@
-# make wasm runs make with this file: the Makefile with a compiler to WebAssembly in place of that for this machine, and a program
-# of the library, foreign.mk's libraries, and what JavaScript needs beside it.
+# make wasm runs make with this file: the Makefile with a compiler to WebAssembly in place of that for this machine, and two programs
+# of the library and foreign.mk's libraries, with threads and without, and what JavaScript needs beside them.
 BUILD    := build/wasm
 HERE     := server/library/javascript
 EMCC     := $(shell emcc --cflags)
 CC       := clang-14 $(EMCC)
 CXX      := clang++-14 $(EMCC)
+# Instructions for threads: the same objects are linked with shared memory and without.
+FEATURES := -msimd128 -matomics -mbulk-memory
 # host.h: what this C library lacks. WebAssembly's long has 32 bits, and clang finds more that is shortened than gcc.
-CFLAGS   := -msimd128 -I$(BUILD)/include -I$(BUILD)/include/libxml2 -include $(HERE)/host.h \
+CFLAGS   := $(FEATURES) -I$(BUILD)/include -I$(BUILD)/include/libxml2 -include $(HERE)/host.h \
   -Wno-sign-conversion -Wno-shorten-64-to-32
-CXXFLAGS := -msimd128 -I$(BUILD)/include
+CXXFLAGS := $(FEATURES) -I$(BUILD)/include
 SYSROOT  := $(BUILD)
 PACKAGE  := $(BUILD)/npm
 # acorn, with which emcc makes its JavaScript smaller
@@ -19,27 +21,31 @@ AR       := llvm-ar-14
 
 .DEFAULT_GOAL := package
 .PHONY: package
-package: $(addprefix $(PACKAGE)/,engine.js engine.wasm.gz icu/list.js index.js index.d.ts worker.js models.js data.js README.md package.json LICENSE NOTICE \
+package: $(addprefix $(PACKAGE)/,engine.js engine.wasm.gz engine-threads.js engine-threads.worker.js engine-threads.wasm.gz icu/list.js index.js index.d.ts worker.js models.js data.js README.md package.json LICENSE NOTICE \
   types/client.d.ts types/index.d.ts)
 
-# Calls are decoded where they come from: there are no threads, and a module without them runs in every page.
 LINKING := $(OPTIMIZE) -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=worker -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=4MB \
-  -sFORCE_FILESYSTEM -sEXPORTED_RUNTIME_METHODS=FS,UTF8ToString --no-entry \
-  -sEXPORTED_FUNCTIONS=_malloc,_free,_host_set_data,_alignd_open,_alignd_call,_alignd_reply_status,_alignd_reply_text,_alignd_reply_free
-$(BUILD)/engine.js: $(LIBRARY_OBJECTS) $(BUILD)/$(HERE)/host.o $(BUILD)/library-parts.a $(BUILD)/foreign.a
+  -sFORCE_FILESYSTEM -sEXPORTED_RUNTIME_METHODS=FS,UTF8ToString,setValue,writeArrayToMemory --no-entry --js-library $(HERE)/host.js \
+  -sEXPORTED_FUNCTIONS=_malloc,_free,_host_set_data,_host_call,_host_cancel,_alignd_open
+# worker.js says how many threads are started beforehand. The others start whenever it does not wait for the engine.
+THREADS := -pthread -sPTHREAD_POOL_SIZE=Module.threads -sDEFAULT_PTHREAD_STACK_SIZE=4MB -Wno-pthreads-mem-growth
+$(BUILD)/engine-threads.js: private LINKING += $(THREADS)
+$(BUILD)/engine.js $(BUILD)/engine-threads.js: $(LIBRARY_OBJECTS) $(BUILD)/$(HERE)/host.o $(BUILD)/library-parts.a $(BUILD)/foreign.a \
+  $(HERE)/host.js $(HERE)/wasm.mk
 	@mkdir -p $(@D)
 	$(call SAY,LINK,$@)
-	$(Q)emcc $(LINKING) -o $@ $^
+	$(Q)emcc $(LINKING) -o $@ $(filter %.o %.a,$^)
 
 $(PACKAGE)/icu/list.js: $(HERE)/data.sh docker/icu_data.sh
 	$(Q)sh $< $(BUILD)/icu-data $(@D)
-$(PACKAGE)/engine.js: $(BUILD)/engine.js
+$(PACKAGE)/engine%js: $(BUILD)/engine%js
 	@mkdir -p $(@D)
 	@cp $< $@
+$(BUILD)/engine-threads.worker.js: $(BUILD)/engine-threads.js ;
 # Few hosts of static files compress it.
-$(PACKAGE)/engine.wasm.gz: $(BUILD)/engine.js
+$(PACKAGE)/%.wasm.gz: $(BUILD)/%.js
 	@mkdir -p $(@D)
-	@gzip -9nc $(BUILD)/engine.wasm >$@
+	@gzip -9nc $(BUILD)/$*.wasm >$@
 
 $(PACKAGE)/%: $(HERE)/%
 	@mkdir -p $(@D)
