@@ -88,8 +88,7 @@ static const struct option rows[] = {
     {"workers", "N", "cores", "decoding threads", OPTION_ALL, NUMBER(SIZE, workers, 1, 1024)},
     {"threads", NULL, "true",
      "start threads; --threads=false: calls are decoded by the threads that wait for them, "
-     "whatever "
-     "--workers says, and --resident is implied",
+     "whatever --workers says, and --resident is implied",
      COMMAND_LIBRARY, SWITCH(threads)},
     {"resident", NULL, "false",
      "load the models of --model when the engine is opened, and keep them; their files are not "
