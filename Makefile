@@ -175,7 +175,7 @@ $(BUILD)/wheel/libalignd.so.1: $(BUILD)/libalignd.so.1
 	$(LINK_LIBRARY) -Wl,--disable-new-dtags,-rpath,'$$ORIGIN'
 wheel: deps
 	@$(SUBMAKE) $(BUILD)/wheel/libalignd.so.1
-	python3 server/library/python/wheel.py $(BUILD)/wheel $(VERSION) $(firstword $(subst -, ,$(MACHINE))) $(or $(SYSROOT),/) $(CROSS:%=%-)strip
+	python3 server/library/python/wheel.py $(BUILD)/wheel $(VERSION) $$($(CC) -dumpmachine | sed 's/-.*//') $(or $(SYSROOT),/) $(CROSS:%=%-)strip
 wasm: deps
 	@$(call INSTALL_MISSING,emscripten icu-devtools dpkg-dev unicode-data python3)
 	@$(SUBMAKE) -f server/library/javascript/foreign.mk FOLDER=$(BUILD)/wasm

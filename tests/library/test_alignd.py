@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("ALIGND_LIBRARY", str(ROOT / "build/libalignd.so.1"))
-sys.path.insert(0, str(ROOT / "server/library/python"))
+sys.path.append(str(ROOT / "server/library/python"))  # PYTHONPATH may name another, such as a wheel's
 import alignd  # noqa: E402
 
 
