@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# bash tests/tarball.sh TARBALL: on an empty Debian 12 and 13, with none of alignd's libraries, the program translates from a folder with a
-# blank in its name, is installed, serves, and is removed, after which nothing is left. Needs root and buildah.
+# bash tests/tarball.sh TARBALL [SUITE...]: on an empty Debian of each suite (bookworm and trixie; sid is another), with none of alignd's
+# libraries, the program translates from a folder with a blank in its name, is installed, serves, and is removed, after which nothing is
+# left. Needs root and buildah.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tarball=$1
+shift
+[ $# -gt 0 ] || set -- bookworm trixie
 export BUILDAH_ISOLATION=chroot
 containers=() daemon=''
 trap '[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; [ ${#containers[@]} = 0 ] || buildah rm "${containers[@]}" >/dev/null; rm -f "$log"' EXIT
@@ -17,7 +20,7 @@ fail() {
 # inside COMMAND...: in the system, with /proc, by which a program knows where it lies
 inside() { unshare --mount sh -euc 'root=$1; shift; mount -t proc proc "$root/proc"; exec chroot "$root" "$@"' sh "$root" "$@"; }
 
-for suite in bookworm trixie; do
+for suite in "$@"; do
     base=$(SUITE=$suite sh tests/base_image.sh)
     container=$(buildah from --pull=false "$base")
     containers+=("$container")
