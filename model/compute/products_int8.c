@@ -16,6 +16,7 @@ enum {
     PANEL = INT8_PANEL,
     BLOCK = INT8_BLOCK,
     OFFSET = INT8_OFFSET,
+    NARROW = INT8_NARROW,
     WIDTH = VL * PANEL,
     GROUP = 4,
     LINES = (WIDTH * GROUP + LINE_BYTES - 1) / LINE_BYTES
@@ -27,11 +28,22 @@ enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS 
 
 /* ---- rounding rows ---- */
 
+/* What is left of four values of a row, from `k` on (see narrow rows below). */
+struct rest {
+    uint32_t k;
+    int32_t four;
+};
+
 /* Rows rounded to int8, each padded with zeros to `ld` bytes, and what to do with them. x ~ q *
  * scale; offset: OFFSET times the sum of q. */
 struct rounded {
     size_t ld;
     const char *q;
+    bool narrow; /* values are 0 to 127: base was added, and row r lacks rests starts[r] to
+                    starts[r + 1] - 1 */
+    int32_t base;
+    const uint32_t *starts;
+    const struct rest *rests;
     const float *scales;
     const int32_t *offsets;
     const struct rounding *next; /* NULL: outputs are stored in float32 */
@@ -160,6 +172,86 @@ INLINE int32_t sum_bytes(const char *q, size_t n) {
     return sum_lanes_integer(sum);
 }
 
+/* ---- narrow rows ----
+ * Where values of 0 to 127 are multiplied faster, rows are made narrow. If some values are below
+ * zero, a base is added to all, and taken off the sums again, times the sums of the weights. What
+ * is then outside of the range, which is little where few values are near the greatest one, is left
+ * to be multiplied by add_products. Sums are exact as before. */
+
+enum { BASE = 64, MOST_RESTS = ROWS_BYTES / GROUP / 4 };
+
+typedef unsigned char chars __attribute__((vector_size(sizeof(ivec))));
+
+INLINE ivec add_base(const char *q, int base) {
+    return (ivec)((chars)load_bytes(q) + (unsigned char)base);
+}
+
+/* Returns a mask of the bytes that are outside of 0 to 127 after adding the base. */
+INLINE ivec outside(const char *q, int base) {
+    return add_base(q, base) & (int32_t)0x80808080;
+}
+
+/* Returns the number of groups, of n bytes in whole vectors, that have values outside. */
+static size_t count_outside(const char *q, size_t n, int base) {
+    ivec count = {0};
+    for (size_t i = 0; i < n; i += sizeof count)
+        count -= outside(q + i, base) != 0;
+    return (size_t)sum_lanes_integer(count);
+}
+
+/* Narrows four values and returns what is left of them. */
+static int32_t narrow_four(char *q, int base) {
+    signed char left[GROUP];
+    int32_t four;
+    for (size_t i = 0; i < GROUP; i++) {
+        int value = (signed char)q[i] + base, within = value < 0 ? 0 : value > 127 ? 127 : value;
+        q[i] = (char)within;
+        left[i] = (signed char)(value - within);
+    }
+    memcpy(&four, left, sizeof four);
+    return four;
+}
+
+/* Narrows a row [n], in whole vectors. Returns the number of rests. */
+static uint32_t narrow_row(char *q, size_t n, int base, struct rest *rests) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i += sizeof(ivec)) {
+        if (sum_lanes_integer(outside(q + i, base) != 0) != 0) {
+            for (size_t k = i; k < i + sizeof(ivec); k += GROUP) {
+                int32_t four = narrow_four(q + k, base);
+                if (four != 0)
+                    rests[count++] = (struct rest){(uint32_t)k, four};
+            }
+        } else {
+            ivec narrow = add_base(q + i, base);
+            memcpy(q + i, &narrow, sizeof narrow);
+        }
+    }
+    return count;
+}
+
+/* Narrows the rows q, those of x, if that leaves few rests: at most a quarter of the groups, and
+ * `most`. */
+INLINE void narrow_rows(struct rounded *x, char *q, size_t rows, uint32_t *starts,
+                        struct rest *rests, size_t most) {
+    x->narrow = false;
+    if (NARROW == 0 || x->ld % sizeof(ivec) != 0)
+        return;
+    size_t size = rows * x->ld, groups = size / GROUP;
+    x->base = count_outside(q, size, 0) > 0 ? BASE : 0;
+    if (x->base > 0 && count_outside(q, size, x->base) > (groups / 4 < most ? groups / 4 : most))
+        return;
+    starts[0] = 0;
+    for (size_t r = 0; r < rows; r++) {
+        starts[r + 1] = starts[r];
+        if (x->base > 0)
+            starts[r + 1] += narrow_row(q + r * x->ld, x->ld, x->base, rests + starts[r]);
+    }
+    x->narrow = true;
+    x->starts = starts;
+    x->rests = rests;
+}
+
 /* ---- packing ---- */
 
 static size_t panels_of(size_t out) {
@@ -170,8 +262,9 @@ static size_t groups_of(size_t in) {
     return (in + GROUP - 1) / GROUP;
 }
 
+/* Narrow rows need the sums of the columns' weights, which follow them as int32, a group's size. */
 static size_t panel_bytes(size_t in) {
-    return groups_of(in) * WIDTH * GROUP;
+    return (groups_of(in) + (NARROW > 0)) * WIDTH * GROUP;
 }
 
 /* The size of the scales, in whole lines. */
@@ -225,8 +318,14 @@ static void pack(const struct unpacked *from, void *packed) {
         char *to = panels + column / WIDTH * panel_bytes(in) + column % WIDTH * GROUP;
         float scale = scale_of(from, column);
         scales[column] = unscale_of(from, scale);
-        for (size_t k = 0; k < in; k++)
-            to[k / GROUP * WIDTH * GROUP + k % GROUP] = round_weight(weight[k], scale);
+        int32_t sum = 0;
+        for (size_t k = 0; k < in; k++) {
+            char rounded = round_weight(weight[k], scale);
+            to[k / GROUP * WIDTH * GROUP + k % GROUP] = rounded;
+            sum += (signed char)rounded;
+        }
+        if (NARROW > 0)
+            memcpy(to + groups_of(in) * WIDTH * GROUP, &sum, sizeof sum);
     }
 }
 
@@ -332,22 +431,19 @@ struct ahead {
     size_t stride, lines;
 };
 
-/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels
- * from `panel` on. The counts are compile-time constants after inlining, and rows times panels is
- * at most BLOCK. */
-INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row,
-                          size_t rows, size_t panel, size_t panels, size_t vectors,
-                          struct ahead ahead) {
+/* After the last panel: what lies behind the matrix, often the matrix that is multiplied next,
+ * which may be prefetched. */
+static const char *panel_at(const struct product *product, size_t panel) {
+    return (const char *)product->packed + head_bytes(product->out) +
+           panel * panel_bytes(product->in);
+}
+
+/* Adds to the sums the products of a tile (see multiply_tile). narrow: a compile-time constant. */
+INLINE void add_tile(ivec sums[][PANEL], const struct product *product, const struct rounded *x,
+                     size_t row, size_t rows, size_t panel, size_t panels, size_t vectors,
+                     struct ahead ahead, bool narrow) {
     size_t next = panel_bytes(product->in), ld = x->ld;
-    const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next,
-               *q = x->q + row * ld;
-    ivec sums[BLOCK][PANEL], stored[BLOCK][PANEL];
-    UNROLL
-    for (size_t i = 0; i < rows * panels; i++) {
-        UNROLL
-        for (size_t v = 0; v < PANEL; v++)
-            sums[i][v] = (ivec){0};
-    }
+    const char *weights = panel_at(product, panel), *q = x->q + row * ld;
     for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead.from += ahead.stride) {
         UNROLL
         for (size_t line = 0; line < ahead.lines; line++)
@@ -365,9 +461,56 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
                 ivec four = load_group(q + r * ld + k);
                 UNROLL
                 for (size_t v = 0; v < vectors; v++)
-                    sums[p * rows + r][v] = add_products(sums[p * rows + r][v], w[v], four);
+                    sums[p * rows + r][v] = narrow
+                                                ? add_narrow(sums[p * rows + r][v], w[v], four)
+                                                : add_products(sums[p * rows + r][v], w[v], four);
             }
         }
+    }
+}
+
+/* Adds what narrow rows lack, and takes away what they have too much. */
+INLINE void add_rests(ivec sums[][PANEL], const struct product *product, const struct rounded *x,
+                      size_t row, size_t rows, size_t panel, size_t panels, size_t vectors) {
+    UNROLL
+    for (size_t p = 0; p < panels; p++) {
+        const char *weights = panel_at(product, panel + p);
+        UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                sums[p * rows + r][v] -=
+                    x->base * load_bytes(weights + x->ld * WIDTH + v * sizeof(ivec));
+            for (uint32_t i = x->starts[row + r]; i < x->starts[row + r + 1]; i++) {
+                const char *w = weights + (size_t)x->rests[i].k * WIDTH;
+                ivec four = x->rests[i].four - (ivec){0};
+                UNROLL
+                for (size_t v = 0; v < vectors; v++)
+                    sums[p * rows + r][v] =
+                        add_products(sums[p * rows + r][v], load_bytes(w + v * sizeof(ivec)), four);
+            }
+        }
+    }
+}
+
+/* Multiplies `rows` rows from `row` on with the first `vectors` vectors of each of `panels` panels
+ * from `panel` on. The counts are compile-time constants after inlining, and rows times panels is
+ * at most BLOCK. */
+INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row,
+                          size_t rows, size_t panel, size_t panels, size_t vectors,
+                          struct ahead ahead) {
+    ivec sums[BLOCK][PANEL], stored[BLOCK][PANEL];
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            sums[i][v] = (ivec){0};
+    }
+    if (NARROW > 0 && x->narrow) {
+        add_tile(sums, product, x, row, rows, panel, panels, vectors, ahead, true);
+        add_rests(sums, product, x, row, rows, panel, panels, vectors);
+    } else {
+        add_tile(sums, product, x, row, rows, panel, panels, vectors, ahead, false);
     }
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
@@ -445,13 +588,6 @@ static block_multiplier *const block_multipliers[LINES] = {multiply_block_1};
 
 /* ---- whole products ---- */
 
-/* After the last panel: what lies behind the matrix, often the matrix that is multiplied next,
- * which may be prefetched. */
-static const char *panel_at(const struct product *product, size_t panel) {
-    return (const char *)product->packed + head_bytes(product->out) +
-           panel * panel_bytes(product->in);
-}
-
 /* For a few rows: several panels together keep the multipliers busy, and the weights stream past.
  */
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows,
@@ -473,7 +609,7 @@ INLINE void multiply_few(const struct product *product, const struct rounded *x,
  * is enough. */
 static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
     enum { FEW = 5 };
-    size_t blocks = (rows + BLOCK - 1) / BLOCK;
+    size_t height = NARROW > 0 && x->narrow ? NARROW : BLOCK, blocks = (rows + height - 1) / height;
     for (size_t panel = x->first; panel < x->end; panel++) {
         bool several = (panel + 1) * WIDTH <= product->out && rows > FEW;
         for (size_t b = 0; b < blocks; b++) {
@@ -534,11 +670,13 @@ INLINE void multiply_next(const struct product *product, const struct rounded *x
         offsets[r] = OFFSET * sum_bytes(rounding.q + r * rounding.ld, rounding.ld);
     }
     next.y += done * next.ldy;
-    const struct rounded made = {.ld = rounding.ld,
-                                 .q = rounding.q,
-                                 .scales = ones,
-                                 .offsets = offsets,
-                                 .end = panels_of(next.out)};
+    struct rounded made = {.ld = rounding.ld,
+                           .q = rounding.q,
+                           .scales = ones,
+                           .offsets = offsets,
+                           .end = panels_of(next.out)};
+    uint32_t starts[MAX_ROWS + 1];
+    narrow_rows(&made, rounding.q, rows, starts, NULL, 0); /* relu leaves no rests */
     multiplier(&next, &made, rows);
 }
 
@@ -577,14 +715,18 @@ INLINE void multiply_within(const struct product *products, size_t count,
     int32_t offsets[MAX_ROWS];
     size_t total = products->rows, in = products->in, ld = groups_of(in) * GROUP, fit = room / ld,
            most = fit < MAX_ROWS ? fit : MAX_ROWS;
+    uint32_t starts[MAX_ROWS + 1];
+    struct rest rests[NARROW > 0 ? MOST_RESTS : 1];
     struct rounded rounded = {.ld = ld, .q = q, .scales = scales, .offsets = offsets};
     for (size_t done = 0, rows = 0; done < total; done += rows) {
         const float *x = products->x + done * products->ldx;
         rows = rows_next(total - done, most);
         for (size_t i = 0; i < count; i++) {
             struct product part = products[i];
-            if (i == 0 || part.input_scale != products[i - 1].input_scale)
+            if (i == 0 || part.input_scale != products[i - 1].input_scale) {
                 round_rows(x, part.ldx, rows, in, part.input_scale, q, ld, scales, offsets);
+                narrow_rows(&rounded, q, rows, starts, rests, MOST_RESTS);
+            }
             if (rounds_next(&part)) {
                 multiply_next(&part, &rounded, done, rows, multiplier);
             } else {

@@ -36,7 +36,7 @@ writeFileSync(join(folder, "index.html"), replace(index, "<meta charset=\"utf-8\
   `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${POLICY}">`));
 
 for (const name of readdirSync(packed).filter((one) => !PROGRAMS.test(one)))
-  cpSync(join(packed, name), join(folder, ENGINE, name));
+  cpSync(join(packed, name), join(folder, ENGINE, name), { recursive: true });
 const { packagesFor } = await import(pathToFileURL(resolve(packed, "data.js")));
 const configs = models.map((model) => JSON.parse(readFileSync(join(model, "config.json"), "utf8")));
 for (const name of ["list.js", ...packagesFor(configs).map((one) => `${one}.dat.gz`)])

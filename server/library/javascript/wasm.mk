@@ -21,7 +21,7 @@ AR       := llvm-ar-14
 
 .DEFAULT_GOAL := package
 .PHONY: package
-package: $(addprefix $(PACKAGE)/,engine.js engine.wasm.gz engine-threads.js engine-threads.worker.js engine-threads.wasm.gz icu/list.js index.js index.d.ts worker.js models.js data.js README.md package.json LICENSE NOTICE \
+package: $(addprefix $(PACKAGE)/,engine.js engine.wasm.gz engine-threads.js engine-threads.worker.js engine-threads.wasm.gz $(addprefix relaxed/,engine.js engine.wasm.gz engine-threads.js engine-threads.wasm.gz) icu/list.js index.js index.d.ts worker.js models.js data.js README.md package.json LICENSE NOTICE \
   types/client.d.ts types/index.d.ts)
 
 LINKING := $(OPTIMIZE) -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=worker -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=4MB \
@@ -29,16 +29,24 @@ LINKING := $(OPTIMIZE) -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=worker -sALLOW_ME
   -sEXPORTED_FUNCTIONS=_malloc,_free,_host_set_data,_host_call,_host_cancel,_alignd_open
 # worker.js says how many threads are started beforehand. The others start whenever it does not wait for the engine.
 THREADS := -pthread -sPTHREAD_POOL_SIZE=Module.threads -sDEFAULT_PTHREAD_STACK_SIZE=4MB -Wno-pthreads-mem-growth
-$(BUILD)/engine-threads.js: private LINKING += $(THREADS)
-$(BUILD)/engine.js $(BUILD)/engine-threads.js: $(LIBRARY_OBJECTS) $(BUILD)/$(HERE)/host.o $(BUILD)/library-parts.a $(BUILD)/foreign.a \
+$(BUILD)/engine-threads.js $(BUILD)/relaxed/engine-threads.js: private LINKING += $(THREADS)
+# Engines with Relaxed SIMD: one object takes the place of that in the library's archive.
+RELAXED := $(BUILD)/model/compute/products_int8-relaxed.o
+$(RELAXED): CFLAGS += -mrelaxed-simd
+ENGINES := engine.js engine-threads.js
+$(ENGINES:%=$(BUILD)/relaxed/%): $(RELAXED)
+$(ENGINES:%=$(BUILD)/%) $(ENGINES:%=$(BUILD)/relaxed/%): $(LIBRARY_OBJECTS) $(BUILD)/$(HERE)/host.o $(BUILD)/library-parts.a $(BUILD)/foreign.a \
   $(HERE)/host.js $(HERE)/wasm.mk
 	@mkdir -p $(@D)
 	$(call SAY,LINK,$@)
-	$(Q)emcc $(LINKING) -o $@ $(filter %.o %.a,$^)
+	$(Q)emcc $(LINKING) -o $@ $(filter $(RELAXED),$^) $(filter-out $(RELAXED),$(filter %.o %.a,$^))
 
 $(PACKAGE)/icu/list.js: $(HERE)/data.sh docker/icu_data.sh
 	$(Q)sh $< $(BUILD)/icu-data $(@D)
 $(PACKAGE)/engine%js: $(BUILD)/engine%js
+	@mkdir -p $(@D)
+	@cp $< $@
+$(PACKAGE)/relaxed/engine%js: $(BUILD)/relaxed/engine%js
 	@mkdir -p $(@D)
 	@cp $< $@
 $(BUILD)/engine-threads.worker.js: $(BUILD)/engine-threads.js ;

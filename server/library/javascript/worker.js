@@ -18,6 +18,12 @@ const CHORES = 2, QUEUE = ["--queue=1000000", "--queue-work=1000000000000"];
 /* In pages of 64 KiB. Some devices reserve the greatest size of a shared memory at once, and have no room for 4 GB. */
 const FIRST_PAGES = 256, MOST_PAGES = [65536, 16384];
 
+/* A program with i16x8.relaxed_dot_i8x16_i7x16_s: where it is valid, the engine is one that uses it. The worker of its
+ * threads is the same. */
+const RELAXED = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 16, 1, 14, 0,
+  65, 0, 253, 15, 65, 0, 253, 15, 253, 146, 2, 26, 11);
+const ENGINES = WebAssembly.validate(RELAXED) ? "relaxed/" : "";
+
 const encoder = new TextEncoder(), ERROR_BYTES = 1024;
 /* numbers: by the ids of calls that the engine has not answered yet, its own */
 let library, engine;
@@ -94,15 +100,15 @@ const withDefaults = (options, defaults) =>
 const startFor = async (options) => {
   const memory = !options.includes("--threads=false") && sharedMemory();
   if (!memory) {
-    library = await start("engine", {});
+    library = await start(`${ENGINES}engine`, {});
     return { flags: withDefaults(options, ["--threads=false"]), threads: 1, together: false };
   }
   const usual = Math.max(1, Math.min(MOST_WORKERS, navigator.hardwareConcurrency - 1));
   const flags = withDefaults(options, [`--workers=${usual}`, "--resident", ...QUEUE]);
   const threads = Number(flags.find((flag) => nameOf(flag) === "--workers").split("=")[1]);
   const script = await threadScript();
-  library = await start("engine-threads", { wasmMemory: memory, threads: threads + CHORES,
-    mainScriptUrlOrBlob: addressOf("engine-threads.js"),
+  library = await start(`${ENGINES}engine-threads`, { wasmMemory: memory, threads: threads + CHORES,
+    mainScriptUrlOrBlob: addressOf(`${ENGINES}engine-threads.js`),
     locateFile: (name) => name.endsWith(".worker.js") ? script : name });
   return { flags, threads, together: true };
 };
