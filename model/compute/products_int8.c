@@ -28,7 +28,8 @@ enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS 
 
 /* ---- rounding rows ---- */
 
-/* What is left of four values of a row, from `k` on (see narrow rows below). */
+/* The parts of four values of a row, from column k on, that do not fit into 0 to 127 (see narrow
+ * rows below). */
 struct rest {
     uint32_t k;
     int32_t four;

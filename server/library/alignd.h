@@ -11,9 +11,10 @@
  *
  * Requests and replies are those of the daemon's endpoints of the same names, byte for byte: see
  * server/api/REQUESTS.md. All functions are thread-safe, except that a reply belongs to one thread
- * at a time, and nothing may use an engine while or after it is closed. Several engines may exist
- * in a process. An engine cannot be used by a child of the process that opened it: calls then have
- * status 500. The library handles no signals and writes nothing to stdout or stderr.
+ * at a time, and that alignd_close must be the last call for its engine, begun when all others have
+ * returned. Several engines may exist in a process. An engine cannot be used by a child of the
+ * process that opened it: calls then have status 500. The library handles no signals and writes
+ * nothing to stdout or stderr.
  *
  * Functions may be added in later versions; those that there are keep their meaning as long as the
  * library is named libalignd.so.1. */

@@ -162,7 +162,7 @@ static const char *name_shown(struct bytes bytes) {
     return 3 * zeros[0] > pairs && zeros[1] == 0 ? "UTF-16BE" : NULL;
 }
 
-/* What one converter makes of bytes. */
+/* A text that one converter has decoded. */
 struct decoded {
     struct bytes text;
     bool mark;   /* it began with a mark of UTF-8 */

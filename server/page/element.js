@@ -17,7 +17,7 @@ const VIEWS = ["threads", "map", "lines", "table", "heads", "step"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* above NARROW px, a map of under FEW columns leaves SIDE px beside it */
 /* Table: px of the row names and of a column; rows shown at once if not all columns fit. */
 const NAMED = 110, COLUMN = 52, MANY = 80;
-/* What is loaded when it is first drawn. */
+/* Modules that are loaded when their drawing is first shown. */
 const LATER = { heads: () => import("./headmap.js"), lines: () => import("./linemap.js") }, later = {};
 let styles; /* style sheet shared by all elements */
 
