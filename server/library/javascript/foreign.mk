@@ -69,8 +69,8 @@ $(FOLDER)/icu.pch: | $(FOLDER)/headers
 FLAGS_OF   = $(FLAGS) $(FLAGS_$(firstword $(subst /, ,$(1))))
 
 .PHONY: all
-ifeq ($(strip $(SOURCES)),)
-# The files are known only once there are sources.
+ifeq ($(wildcard $(FOLDER)/headers),)
+# The files are known only once there are all sources.
 all: $(FOLDER)/headers
 	@$(MAKE) -f $(firstword $(MAKEFILE_LIST)) all
 else
