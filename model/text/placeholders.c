@@ -220,6 +220,8 @@ const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS] = {
      "\\p[ \t(\"'\\[]:\\l[\\l\\d_]*"},
 
     {"endless word", NOTATION_ALL, OPAQUE_CODE, ANYWHERE, NULL, as_endless_word, NULL},
+    {"quoted brace of a message", NOTATION_PLACEHOLDERS, OPAQUE_CODE, ANYWHERE, "'", NULL,
+     "'[{}]'(\\c+'[{}]')?"},
     {"braces", NOTATION_PLACEHOLDERS, OPAQUE_CODE, TOUCHING, "{$%#@", in_braces, NULL},
     {"printf", NOTATION_PLACEHOLDERS, OPAQUE_CODE, TOUCHING, "%", NULL,
      "%(%|\\p[^\\d](\\d+$|\\([\\w.-]+\\)|<[\\w.-]+>)?" FLAGS WIDTH SIZE

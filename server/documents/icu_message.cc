@@ -6,6 +6,7 @@
 extern "C" {
 #include "server/documents/icu_message.h"
 #include "model/base/arena.h"
+#include "model/text/spans.h"
 #include "server/documents/plurals.h"
 }
 #pragma GCC diagnostic pop
@@ -375,6 +376,15 @@ static int open_text(const char *text, size_t length, struct parsed *parsed, str
     return parse(parsed, err);
 }
 
+static bool is_name(const char *text, const struct icu_part &part) {
+    size_t length = part.end - part.begin;
+    return part.kind == ICU_TEXT && opaque_match("\\c+", text + part.begin, length) == length;
+}
+
+static bool is_quoted(const char *text, const struct icu_part &part) {
+    return part.kind == ICU_ARGUMENT && text[part.begin] == '\'';
+}
+
 int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out,
                      struct error *err) {
     UErrorCode status = U_ZERO_ERROR;
@@ -388,7 +398,8 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
     if (reader.failed)
         return error_memory(err);
 
-    /* Quoted text with braces becomes an argument, together with the apostrophes around it. */
+    /* Quoted text with braces becomes an argument, together with the apostrophes around it, and so
+     * does a name between two of them: '{'name'}'. */
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
         struct icu_part part = out->parts[i];
@@ -399,6 +410,11 @@ int icu_message_read(const char *text, size_t length, struct arena *arena, struc
             out->parts[i + 1].kind == ICU_QUOTE) {
             part = {out->parts[--kept].begin, out->parts[i + 1].end, ICU_ARGUMENT, false};
             i++;
+            if (kept > 1 && is_name(text, out->parts[kept - 1]) &&
+                is_quoted(text, out->parts[kept - 2])) {
+                kept -= 2;
+                part.begin = out->parts[kept].begin;
+            }
         }
         out->parts[kept++] = part;
     }

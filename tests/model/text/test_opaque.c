@@ -54,6 +54,7 @@ static const struct {
     {"https://x.org/\xc3\x89lan\xe3\x80\x82\xe5\xa5\xbd", "<https://x.org/\xc3\x89lan>"},
     {"Write to jane.doe+x@mail.example.org. Or a@b, @c, d@e.f", "<jane.doe+x@mail.example.org>"},
     {"https://user@example.com/{id}", "<https://user@example.com/{id}>"},
+    {"Write '{'name'}', '{' or '{name}'", "<'{'name'}'><'{'><{name}>"},
 };
 
 START_TEST(placeholders_are_found) {

@@ -167,6 +167,12 @@ START_TEST(formats) {
 }
 END_TEST
 
+START_TEST(quoted_braces_stay) {
+    fake_expect("json", FAKE_REVERSED, "[\"{n, plural, other {# files of '{'all'}'}}\"]",
+                "[\"{n, plural, other {'{'all'}' OF FILES #}}\"]");
+}
+END_TEST
+
 /* People look at it, and programs do not show it. */
 START_TEST(unreadable_messages_are_marked) {
     static const char message[] = "{n, plural, one {# dog} other # dogs}";
@@ -232,6 +238,7 @@ Suite *icu_suite(void) {
     tcase_add_test(cases, expansion_is_bounded);
     tcase_add_test(cases, expanded_messages_say_the_same);
     tcase_add_test(cases, formats);
+    tcase_add_test(cases, quoted_braces_stay);
     tcase_add_test(cases, unreadable_messages_are_marked);
     tcase_add_test(cases, texts);
     return suite;
