@@ -10,8 +10,10 @@ enum {
 
 bool lines_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;
-    if (begin == end)
+    if (begin == end) {
+        *line = (struct line){end, end, end, line->number};
         return false;
+    }
     while (at < end && *at != '\n' && *at != '\r')
         at++;
     const char *next = at < end ? at + 1 : end;

@@ -13,8 +13,8 @@ struct line {
     const char *next;        /* where the next line begins */
     size_t number;           /* from 1; 0 before the first line */
 };
-/* Moves to the next line; returns false after the last. At first, *line is zeroed except for next,
- * the begin of the document. */
+/* Moves to the next line; after the last, returns false and leaves an empty line. At first, *line
+ * is zeroed except for next, the begin of the document. */
 bool lines_next(struct line *line, const char *end);
 /* Returns the text of a line without ASCII white space at either end. */
 struct bytes lines_trimmed(const struct line *line);

@@ -585,8 +585,8 @@ static bool read_directive(struct rst *rst, struct bytes text) {
         const char *past = texts_bracket_end(at, end);
         if (past && past < end && *past == ' ')
             return add_paragraph(rst, past + 1, indent + (size_t)(at - text.start), NULL);
-        lines_next(&rst->line, rst->end);
-        return skip_block(rst, indent);
+        bool more = lines_next(&rst->line, rst->end);
+        return more && skip_block(rst, indent);
     }
     if (!colons || kind.length == 0 || memchr(kind.start, ' ', kind.length)) {
         bool more = lines_next(&rst->line, rst->end);

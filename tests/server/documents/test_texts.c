@@ -1,6 +1,7 @@
 /* reStructuredText, AsciiDoc and LaTeX: prose is translated, and their notation stays. */
 #include "tests/server/documents/fake.h"
 #include "tests/suites.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,38 @@ START_TEST(rst_terms) {
 END_TEST
 
 /* What takes more than linear time takes longer than a test may. */
+/* Whatever a document ends with, its last line is read once. */
+START_TEST(rst_ends) {
+    static const char *const ends[] = {"..",
+                                       ".. []|",
+                                       ".. [1]",
+                                       ".. |a|",
+                                       ".. a::",
+                                       "__ a",
+                                       ">>> a",
+                                       ":a:",
+                                       "|",
+                                       "| a",
+                                       "-a",
+                                       "- ",
+                                       "a::",
+                                       "a\n==",
+                                       "==\na\n==",
+                                       "====",
+                                       "=== ==",
+                                       "+--+\n| |",
+                                       ".. a:: b\n   :alt: c"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct arena arena;
+        char text[64];
+        snprintf(text, sizeof text, "b\n\n%s", ends[i]);
+        arena_init(&arena, 1 << 12);
+        ck_assert_ptr_nonnull(fake_document("rst", FAKE_UPPER, text, &arena));
+        arena_done(&arena);
+    }
+}
+END_TEST
+
 START_TEST(rst_long_cells) {
     struct arena arena;
     char *text = fake_long("===  ===\na    ", "b ", "b\n===  ===\n", 60000);
@@ -406,6 +439,7 @@ Suite *texts_suite(void) {
     tcase_add_test(cases, rst_terms);
     tcase_add_test(cases, code_is_one_word);
     tcase_add_test(cases, rst_tables);
+    tcase_add_test(cases, rst_ends);
     tcase_add_test(cases, rst_long_cells);
     tcase_add_test(cases, adoc_blocks);
     tcase_add_test(cases, adoc_references);
