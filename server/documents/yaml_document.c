@@ -74,6 +74,13 @@ static bool is_special(int32_t c) {
            c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
 }
 
+static bool has_special(struct bytes text) {
+    bool special = false;
+    for (size_t at = 0; at < text.length && !special;)
+        special = is_special(character_next(text.start, text.length, &at));
+    return special;
+}
+
 /* Puts text in quotation marks. Single ones must not hold special characters. */
 static void put_quoted(struct bytes_buffer *out, struct bytes text, char mark) {
     bytes_put(out, &mark, 1);
@@ -132,7 +139,8 @@ static void put_scalar(struct span_writer *writer, const struct value *value, st
     else
         put_quoted(&made, text, single ? '\'' : '"');
     struct bytes written = {made.bytes, made.length};
-    bool kept = !made.failed && !(plain && bytes_among_any_case(text, words)) &&
+    bool kept = !made.failed && !has_special(text) &&
+                !(plain && bytes_among_any_case(text, words)) &&
                 reads_as(written, text, own->flow, out->arena);
     if (kept)
         bytes_put(out, made.bytes, made.length);

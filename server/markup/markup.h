@@ -95,6 +95,12 @@ struct piece_inset {
     uint32_t segment; /* its index in markup->segments */
 };
 
+/* True if the piece is text with white space at this end. */
+static inline bool piece_has_space(const struct piece *piece, bool head) {
+    return piece->kind == PIECE_TEXT && piece->length > 0 &&
+           byte_is_space(piece->raw[head ? 0 : piece->length - 1]);
+}
+
 /* Makes a piece of white space with a no-break space a unit, which replaces a space of the
  * translation. */
 static inline void piece_set_blank(struct piece *piece) {

@@ -141,19 +141,13 @@ static size_t add_node(struct placer *placer, size_t piece, size_t end_piece, si
     return placer->count++;
 }
 
-/* True if the piece is text with white space at this end. */
-static bool has_edge(const struct piece *piece, bool head) {
-    return piece->kind == PIECE_TEXT && piece->length > 0 &&
-           byte_is_space(piece->raw[head ? 0 : piece->length - 1]);
-}
-
 static void set_edges(struct place_node *node, const struct piece *pieces, size_t end) {
     size_t after = node->end_piece + 1;
     while (after < end && (pieces[after].kind == PIECE_OPEN || pieces[after].kind == PIECE_CLOSE))
         after++;
-    node->inner_head = has_edge(&pieces[node->piece + 1], true);
-    node->inner_tail = has_edge(&pieces[node->end_piece - 1], false);
-    node->outer_tail = after < end && has_edge(&pieces[after], true);
+    node->inner_head = piece_has_space(&pieces[node->piece + 1], true);
+    node->inner_tail = piece_has_space(&pieces[node->end_piece - 1], false);
+    node->outer_tail = after < end && piece_has_space(&pieces[after], true);
 }
 
 /* Collects the words of the translation, its links, and the nodes of the segment. */

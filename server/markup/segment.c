@@ -408,9 +408,7 @@ static bool is_same_name(const struct piece *a, const struct piece *b) {
  * them: white space at the end of an element continues its sentence. */
 static bool is_alike(const struct piece *pieces, size_t a, size_t b) {
     size_t end = pieces[a].pair;
-    const struct piece *last = &pieces[end - 1], *next = &pieces[b + 1];
-    bool spaced = (last->kind == PIECE_TEXT && byte_is_space(last->raw[last->length - 1])) ||
-                  (next->kind == PIECE_TEXT && byte_is_space(*next->raw));
+    bool spaced = piece_has_space(&pieces[end - 1], false) || piece_has_space(&pieces[b + 1], true);
     return pieces[b].bond == BOND_NEUTRAL && is_same_name(&pieces[a], &pieces[b]) &&
            !(spaced && b == end + 1) && begins_anew(pieces, b);
 }

@@ -399,6 +399,8 @@ START_TEST(tex_notation) {
     fake_expect("tex", FAKE_UPPER, "Caf\\'e fa\\c{c}ade.\n", "CAFé FAçADE.\n");
     fake_expect("tex", FAKE_UPPER, rows[6].source,
                 "A {\\bf WORD} \\cite[p. 1]{a,b} \\unknown{no text}.\n");
+    fake_expect("tex", FAKE_UPPER, "{\\bf c\\/} and {\\bf D}{\\bf E\\/}{\\bf F}\n",
+                "{\\bf C} AND {\\bf D}{\\bf E}{\\bf F}\n");
     fake_expect_text("tex", "One word.\n", "« 5 % »~#_{x} œ",
                      "``5 \\%''\\textasciitilde{}\\#\\_\\{x\\} œ\n");
 }
