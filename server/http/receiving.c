@@ -95,9 +95,9 @@ bool receiving_take(struct exchange *exchange, const char *bytes, size_t *count)
             return verdict == BODY_TAKEN;
         }
         exchange->stage = STAGE_WAITING;
-        exchange_watch(exchange, end_waiting);
         MHD_suspend_connection(exchange->connection);
         bodies_wait(http->bodies, body);
+        exchange_watch(exchange, end_waiting);
         return true;
     }
     bodies_release(http->bodies, body);

@@ -180,6 +180,23 @@ START_TEST(waits_end) {
 }
 END_TEST
 
+/* Clients that have left before their body begins to wait are noticed, too. */
+START_TEST(who_has_left_does_not_wait) {
+    enum { LEAVERS = 300 };
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--body-memory", "262144"));
+    int first = begin(&daemon, FIRST, "A boy plays.", 40000);
+    metric_await(&daemon, BYTES, 65536, NULL);
+    for (size_t i = 0; i < LEAVERS; i++)
+        close(begin(&daemon, FIRST, "A girl plays.", 40000));
+    metric_await(&daemon, "alignd_requests_total{endpoint=\"/translate\",code=\"499\"}", LEAVERS,
+                 NULL);
+    ck_assert_double_eq(metric(&daemon, WAITING), 0);
+    finish(first);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* A daemon stops while bodies wait. */
 START_TEST(stopping_ends_waits) {
     struct daemon daemon;
@@ -202,6 +219,7 @@ Suite *request_bodies_suite(void) {
     tcase_add_test(tests, a_short_rest_keeps_the_connection);
     tcase_add_test(tests, a_client_waits_for_its_share);
     tcase_add_test(tests, waits_end);
+    tcase_add_test(tests, who_has_left_does_not_wait);
     tcase_add_test(tests, stopping_ends_waits);
     suite_add_tcase(suite, tests);
     return suite;
