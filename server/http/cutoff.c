@@ -106,32 +106,36 @@ static bool has_unread(const struct timed *timed) {
     return ioctl(timed->fd, FIONREAD, &count) == 0 && count > 0;
 }
 
-/* Requires the lock. The connection that has been silent for the longest time, but not the newest,
- * which may be about to send. NULL: none. */
-static struct timed *find_silent(const struct timed *newest) {
-    struct timed *longest = NULL;
-    for (struct timed *other = newest->next; other; other = other->next)
-        if (other->silent && other->crowd == newest->crowd &&
-            (!longest || other->since_us <= longest->since_us) && !has_unread(other))
-            longest = other;
-    return longest;
+/* Returns the number of connections of the client if it has more than a few, or else 0. */
+static size_t crowding(const struct timed *timed) {
+    size_t count = timed->holder ? timed->holder->count : 0;
+    return count > CONNECTIONS_FEW ? count : 0;
 }
 
-/* Requires the lock. The newest connection whose body is arriving, of the client with the most
- * connections. NULL: nobody has more than a few, or no body is arriving. */
-static struct timed *find_body(const struct timed *newest) {
-    struct timed *found = NULL;
-    size_t most = CONNECTIONS_FEW;
+static bool goes_before(const struct timed *timed, const struct timed *other) {
+    size_t own = crowding(timed), others = crowding(other);
+    if ((own > 0) != (others > 0))
+        return own > 0;
+    if (timed->silent != other->silent)
+        return timed->silent;
+    if (own != others)
+        return own > others;
+    return timed->silent && timed->since_us <= other->since_us;
+}
+
+/* Requires the lock. Returns the connection that makes room (cutoff.h), but not the newest, which
+ * may be about to send. NULL: none. */
+static struct timed *find_victim(const struct timed *newest) {
+    struct timed *victim = NULL;
     for (struct timed *other = newest->next; other; other = other->next) {
         bool arrives =
             other->reason == SLOW_REQUEST && !other->silent && other->timeout_us != INT64_MAX;
-        if (other->crowd == newest->crowd && arrives && other->holder &&
-            other->holder->count > most) {
-            most = other->holder->count;
-            found = other;
-        }
+        bool may_go = other->silent || (arrives && crowding(other) > 0);
+        if (other->crowd == newest->crowd && may_go && (!victim || goes_before(other, victim)) &&
+            !(other->silent && has_unread(other)))
+            victim = other;
     }
-    return found;
+    return victim;
 }
 
 /* Requires the lock. Counts the connection for its client; if memory runs out, for nobody. */
@@ -179,11 +183,9 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed) {
     cutoff->first = timed;
     hold(timed);
     if (++timed->crowd->count >= timed->crowd->most) {
-        struct timed *silent = find_silent(timed), *body = silent ? NULL : find_body(timed);
-        if (silent)
-            cutoff_cut(cutoff, silent, SLOW_SILENT);
-        else if (body)
-            cutoff_cut(cutoff, body, SLOW_REQUEST);
+        struct timed *victim = find_victim(timed);
+        if (victim)
+            cutoff_cut(cutoff, victim, victim->silent ? SLOW_SILENT : SLOW_REQUEST);
     }
     pthread_mutex_unlock(&cutoff->lock);
 }

@@ -8,12 +8,15 @@
  * connections that take too long, and the threads that serve them see that the peer is gone.
  *
  * While at least three quarters of a crowd's places are taken, connections between two requests
- * (SLOW_IDLE) are cut after a second. When the last place is taken, the connection that has been
- * silent for the longest time is cut at once (SLOW_SILENT). A connection is silent from its
- * beginning, or from the first line of a later request, until the head of the request is complete.
- * If none is, the client with the most connections loses the newest one whose body is arriving,
- * unless it has no more than a browser opens. So a place stays free for others. While all places
- * are taken, silent connections are cut after a second, and bodies have five seconds to arrive. */
+ * (SLOW_IDLE) are cut after a second. When the last place is taken, one connection is cut at once,
+ * so that a place stays free for others. A client that has more connections than a browser opens
+ * loses the one that has been silent for the longest time, or, if none is silent, the newest whose
+ * body is arriving; where several clients have such a connection, it is the client with the most.
+ * If nobody has, the connection of any client that has been silent for the longest time is cut.
+ * A connection is silent (SLOW_SILENT) from its beginning, or from the first line of a later
+ * request, until the head of the request is complete. While all places are taken, silent
+ * connections are cut after a second, and bodies have five seconds to arrive.
+ */
 #ifndef ALIGND_CUTOFF_H
 #define ALIGND_CUTOFF_H
 

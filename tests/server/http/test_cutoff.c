@@ -139,6 +139,30 @@ START_TEST(a_body_makes_room) {
 }
 END_TEST
 
+/* A silent connection of a client that has more than a few goes first, then a body of such a
+ * client, and a silent one of another client only if there is neither. */
+START_TEST(who_has_few_stays) {
+    enum { SILENT = 3, LAST = CONNECTIONS - 1 };
+    static const struct {
+        bool silent, idle;
+        size_t cut;
+    } rows[] = {{true, false, SILENT}, {false, false, LAST - 1}, {false, true, 0}};
+    crowd.most = CONNECTIONS;
+    add(0, &crowd);
+    for (size_t i = 1; i < LAST; i++) {
+        add_of(i, &crowd, LAST);
+        if (rows[_i].idle)
+            cutoff_set(cutoff, &timed[i], SLOW_IDLE, INT64_MAX - 1);
+        cutoff_listen(cutoff, &timed[i], rows[_i].silent && i == SILENT);
+    }
+    add(LAST, &crowd);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        ck_assert_msg(is_cut(i) == (i == rows[_i].cut), "%zu", i);
+        cutoff_remove(cutoff, &timed[i]);
+    }
+}
+END_TEST
+
 START_TEST(crowds_are_apart) {
     for (size_t i = 0; i < CONNECTIONS; i++)
         add(i, i < MOST - 1 ? &other : &crowd);
@@ -158,6 +182,7 @@ Suite *cutoff_suite(void) {
     tcase_add_test(tcase, a_second_head_is_awaited_as_the_first);
     tcase_add_test(tcase, unread_bytes_are_not_silent);
     tcase_add_test(tcase, a_body_makes_room);
+    tcase_add_loop_test(tcase, who_has_few_stays, 0, 3);
     tcase_add_test(tcase, crowds_are_apart);
     suite_add_tcase(suite, tcase);
     return suite;
