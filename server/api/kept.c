@@ -245,29 +245,37 @@ static struct kept_entry *find_entry(struct kept_files *files, const char *id) {
     return entry;
 }
 
-/* Returns the entry that goes first: of the owner with the most if it has more than its share, or
- * else of any. */
-static struct kept_entry *choose_victim(const struct kept_files *files) {
-    bool by_bytes = files->bytes > files->limits.bytes;
-    size_t limit = by_bytes ? files->limits.bytes : files->limits.count, most = limit / KEPT_SHARE;
-    const struct kept_owner *owner, *greedy = NULL;
-    struct kept_entry *entry, *first = NULL;
-    TAILQ_FOREACH(owner, &files->owners, link) {
-        size_t has = by_bytes ? owner->bytes : owner->count;
-        if (has > most) {
-            most = has;
-            greedy = owner;
-        }
-    }
-    TAILQ_FOREACH(entry, &files->entries, link) {
-        bool candidate = !greedy || greedy == entry->owner;
-        if (candidate && (!first || (entry->sent && !first->sent)))
-            first = entry;
-    }
-    return first;
+static size_t owned(const struct kept_owner *owner, bool by_bytes) {
+    return by_bytes ? owner->bytes : owner->count;
 }
 
-/* Removes expired entries and, while a limit is exceeded, others. */
+/* Removes what exceeds a limit, as far as it belongs to the owner who has the most beyond a share,
+ * if there is one: what was sent first, then the oldest. */
+static void shrink(struct kept_files *files, bool by_bytes, size_t limit) {
+    const size_t share = limit / KEPT_SHARE, *all = by_bytes ? &files->bytes : &files->count;
+    size_t most = share;
+    uint64_t greedy = 0;
+    const struct kept_owner *owner;
+    TAILQ_FOREACH(owner, &files->owners, link) {
+        if (owned(owner, by_bytes) > most) {
+            most = owned(owner, by_bytes);
+            greedy = owner->id;
+        }
+    }
+    for (int sent = 1; sent >= 0; sent--) {
+        struct kept_entry *entry, *next = TAILQ_FIRST(&files->entries);
+        while ((entry = next) != NULL && *all > limit) {
+            bool may_go = most == share ||
+                          (entry->owner->id == greedy && owned(entry->owner, by_bytes) > share);
+            next = TAILQ_NEXT(entry, link);
+            if (may_go && entry->sent == (bool)sent)
+                remove_entry(files, entry);
+        }
+    }
+}
+
+/* Removes expired entries and, while a limit is exceeded, others. At most as many owners as have a
+ * share lose some, so the time grows with the number of files, however many go. */
 static void tidy(struct kept_files *files) {
     int64_t now_us = clock_us();
     struct kept_entry *entry, *next;
@@ -276,8 +284,10 @@ static void tidy(struct kept_files *files) {
         if (entry->until_us <= now_us)
             remove_entry(files, entry);
     }
-    while (files->count > files->limits.count || files->bytes > files->limits.bytes)
-        remove_entry(files, choose_victim(files));
+    while (files->bytes > files->limits.bytes)
+        shrink(files, true, files->limits.bytes);
+    while (files->count > files->limits.count)
+        shrink(files, false, files->limits.count);
 }
 
 size_t kept_files_expire(struct kept_files *files) {

@@ -47,8 +47,8 @@ size_t cache_bytes(struct cache *cache);
  * kept for a shorter time, since the server cannot know whether it arrived. An order is a file that
  * is still being made or could not be made; it is found by its id and a key.
  *
- * Number and bytes are bounded. While a limit is exceeded and there are files of several owners,
- * the owner with the most, if it has more than a quarter of the limit, loses one, so that nobody's
+ * Number and bytes are bounded. While a limit is exceeded and somebody has more than a quarter of
+ * it, the owner with the most loses files until no more than the quarter is left, so that nobody's
  * uploads remove the files of others; otherwise anybody does. Files that have been sent go first,
  * then the oldest. */
 

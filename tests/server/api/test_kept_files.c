@@ -236,6 +236,30 @@ START_TEST(owners_have_shares) {
 }
 END_TEST
 
+/* A file that needs the space of many removes those of the owner with the most, down to its share,
+ * and then of others who have more than theirs. */
+START_TEST(many_make_room) {
+    enum { FILES = 1000, FIRST = 500, SECOND = 400, LARGE = 300 };
+    struct kept_files *files =
+        kept_files_create(&(struct kept_files_limits){HOUR_US, HOUR_US, 2 * FILES, FILES});
+    static char ids[FILES][KEPT_ID_BYTES];
+    char large[LARGE + 1] = "", id[KEPT_ID_BYTES];
+    for (size_t i = 0; i < FILES; i++)
+        ck_assert_int_eq(add_of(i < FIRST            ? 1
+                                : i < FIRST + SECOND ? 2
+                                                     : i,
+                                files, "a", ids[i], NULL),
+                         0);
+    memset(large, 'a', LARGE);
+    ck_assert_int_eq(add_of(0, files, large, id, NULL), 0);
+    for (size_t i = 0; i < FILES; i++) { /* 250 of the first's, and 50 of the second's */
+        bool gone = i < FIRST ? i < FILES / 4 : i >= FIRST && i < FIRST + 50;
+        ck_assert_msg(has(files, ids[i], "a") == !gone, "%zu", i);
+    }
+    kept_files_free(files);
+}
+END_TEST
+
 START_TEST(an_order_is_its_owners) {
     struct kept_files *files = open_files(HOUR_US, HOUR_US);
     char id[KEPT_ID_BYTES], key[KEPT_KEY_BYTES];
@@ -261,6 +285,7 @@ Suite *kept_files_suite(void) {
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, files_are_found);
     tcase_add_test(cases, owners_have_shares);
+    tcase_add_test(cases, many_make_room);
     tcase_add_test(cases, an_order_is_its_owners);
     tcase_add_test(cases, what_was_sent_makes_room);
     tcase_add_test(cases, what_was_sent_expires_first);
