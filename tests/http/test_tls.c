@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 64 };
@@ -193,6 +194,53 @@ START_TEST(half_a_request) {
 }
 END_TEST
 
+static int receive_little(void *closure, curl_socket_t socket, curlsocktype purpose) {
+    int small = WORK_UNREAD_BUFFER;
+    (void)closure;
+    (void)purpose;
+    return setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+}
+
+/* Sends bytes on an encrypted connection that nothing is read from. */
+static CURL *send_unread(const char *bytes) {
+    CURL *connection = connection_open();
+    char url[sizeof served.address + 16];
+    size_t sent;
+    snprintf(url, sizeof url, "https://%s/", served.address);
+    curl_easy_setopt(connection, CURLOPT_URL, url);
+    curl_easy_setopt(connection, CURLOPT_CAINFO, certificate);
+    curl_easy_setopt(connection, CURLOPT_CONNECT_ONLY, 1L);
+    curl_easy_setopt(connection, CURLOPT_SOCKOPTFUNCTION, receive_little);
+    ck_assert_int_eq(curl_easy_perform(connection), CURLE_OK);
+    ck_assert_int_eq(curl_easy_send(connection, bytes, strlen(bytes), &sent), CURLE_OK);
+    ck_assert_uint_eq(sent, strlen(bytes));
+    return connection;
+}
+
+/* Who does not read a reply, or a stream, decoded or not, is cut off. */
+START_TEST(unread_replies) {
+    static const struct {
+        bool beams, stream;
+    } rows[] = {{false, false}, {false, true}, {true, true}};
+    daemon_stop(&served);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers",
+                         "1", "--send-timeout-ms", "100", "--deadline-ms", "1000000", "--rows",
+                         "32", "--queue-work", "100000000", "--max-reply-bytes", "64M"));
+        char *request = work_unread_request(rows[i].beams, rows[i].stream, WORK_UNREAD_TEXTS);
+        CURL *connection = send_unread(request);
+        metric_await(&served, "alignd_connections_cut_total{reason=\"reader\"}", 1, NULL);
+        metric_await(&served, "alignd_requests_in_flight", 1, NULL); /* the one that asks */
+        metric_await(&served, "alignd_queue_depth", 0, NULL);
+        metric_await(&served, "alignd_rows_live", 0, NULL);
+        ck_assert_int_eq(status_with(certificate, 0), 200);
+        curl_easy_cleanup(connection);
+        free(request);
+        daemon_stop(&served);
+    }
+}
+END_TEST
+
 /* Connections that are open keep the old certificate, new ones get the new one; a pair that does
  * not fit changes nothing. */
 START_TEST(hangup_changes_the_certificate) {
@@ -295,6 +343,7 @@ Suite *tls_suite(void) {
     tcase_add_test(tcase, departed_client_frees_its_rows);
     tcase_add_test(tcase, terminated_under_load);
     tcase_add_test(tcase, half_a_request);
+    tcase_add_test(tcase, unread_replies);
     tcase_add_test(tcase, hangup_changes_the_certificate);
     tcase_add_test(tcase, bad_handshakes);
     tcase_add_test(tcase, health_in_https);

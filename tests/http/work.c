@@ -34,30 +34,38 @@ char *work_endless(size_t texts, size_t beam_size) {
     return texts_body(texts, fields);
 }
 
-static int send_unread(const struct daemon *daemon, const char *search, bool stream, size_t texts) {
-    char fields[200], head[100];
+char *work_unread_request(bool beams, bool stream, size_t texts) {
+    char fields[200], *request = NULL;
     snprintf(fields, sizeof fields,
              "%s, 'min_length': %d, 'max_length': %d, 'include': ['attention'], "
              "'verbatim': true, 'stream': %s",
-             search, WORK_UNREAD_LENGTH, WORK_UNREAD_LENGTH, stream ? "true" : "false");
+             beams ? "'beam_size': 32, 'n_best': 32" : "'strategy': 'greedy'", WORK_UNREAD_LENGTH,
+             WORK_UNREAD_LENGTH, stream ? "true" : "false");
     char *body = texts_body(texts, fields);
     for (char *at = body; (at = strchr(at, '\'')) != NULL;)
         *at = '"';
-    snprintf(head, sizeof head,
-             "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
-             strlen(body));
-    int connection = raw_open(daemon), small = 4096;
-    ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
-    raw_write(connection, head, strlen(head));
-    raw_write(connection, body, strlen(body));
+    ck_assert_int_gt(
+        asprintf(&request,
+                 "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s",
+                 strlen(body), body),
+        0);
     free(body);
+    return request;
+}
+
+static int send_unread(const struct daemon *daemon, bool beams, bool stream, size_t texts) {
+    char *request = work_unread_request(beams, stream, texts);
+    int connection = raw_open(daemon), small = WORK_UNREAD_BUFFER;
+    ck_assert_int_eq(setsockopt(connection, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    raw_write(connection, request, strlen(request));
+    free(request);
     return connection;
 }
 
 int work_unread(const struct daemon *daemon, bool stream, size_t texts) {
-    return send_unread(daemon, "'strategy': 'greedy'", stream, texts);
+    return send_unread(daemon, false, stream, texts);
 }
 
 int work_unread_beams(const struct daemon *daemon, size_t texts) {
-    return send_unread(daemon, "'beam_size': 32, 'n_best': 32", true, texts);
+    return send_unread(daemon, true, true, texts);
 }

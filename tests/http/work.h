@@ -26,7 +26,11 @@ char *work_endless(size_t texts, size_t beam_size);
 int work_unread(const struct daemon *daemon, bool stream, size_t texts);
 /* The same as a stream that has an event for each text, with 32 hypotheses, and takes long. */
 int work_unread_beams(const struct daemon *daemon, size_t texts);
+/* The bytes of these requests, for a connection that receives WORK_UNREAD_BUFFER at most; the
+ * caller frees them. */
+char *work_unread_request(bool beams, bool stream, size_t texts);
 enum {
+    WORK_UNREAD_BUFFER = 4096,
     WORK_UNREAD_TEXTS = 48,
     WORK_UNREAD_LENGTH = 1000,
     WORK_UNREAD_TOKENS = WORK_UNREAD_TEXTS * WORK_UNREAD_LENGTH
