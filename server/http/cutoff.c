@@ -200,6 +200,13 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_unlock(&cutoff->lock);
 }
 
+size_t cutoff_count(struct cutoff *cutoff, const struct crowd *crowd) {
+    pthread_mutex_lock(&cutoff->lock);
+    size_t count = crowd->count;
+    pthread_mutex_unlock(&cutoff->lock);
+    return count;
+}
+
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason,
                 int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);

@@ -67,6 +67,8 @@ void cutoff_free(struct cutoff *cutoff);
  * until cutoff_remove. */
 void cutoff_add(struct cutoff *cutoff, struct timed *timed);
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed);
+/* Returns the number of connections of a crowd. */
+size_t cutoff_count(struct cutoff *cutoff, const struct crowd *crowd);
 /* Begins a stage, which may take this long; INT64_MAX: no limit. */
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_counter reason,
                 int64_t timeout_us);

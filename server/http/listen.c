@@ -203,6 +203,7 @@ void listen_refuse(struct listener *listener) {
 struct door {
     struct listener listener;
     struct gate gate;
+    size_t threads;
     struct MHD_Daemon *daemon; /* NULL: not started; otherwise the daemon closes the socket */
 };
 
@@ -304,6 +305,7 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
         size_t most_threads = door->gate.admin ? 1 : door->gate.crowd.most / LEAST_SHARE;
         unsigned threads =
             (unsigned)(options->threads < most_threads ? options->threads : most_threads);
+        door->threads = threads;
         const struct MHD_OptionItem pool[] = {
             {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
             {MHD_OPTION_END, 0, NULL}};
@@ -333,6 +335,23 @@ const char *http_listeners_address(const struct http_listeners *listeners, size_
     return listeners->doors[i].listener.address;
 }
 
+/* Connections that the kernel has accepted would be reset when the socket closes, so they are
+ * answered instead, as far as there are places. The threads divide the places, and libmicrohttpd
+ * before 1.0.1 keeps a lock forever if one of them gets more than its part. So there are no more
+ * than one part may have, with those that the threads have and may be accepting themselves.
+ * MHD_add_connection closes a connection on failure. */
+static void take_accepted(const struct door *door, int fd) {
+    const struct gate *gate = &door->gate;
+    size_t part = gate->crowd.most / door->threads,
+           taken = cutoff_count(gate->connections->cutoff, &gate->crowd) + door->threads;
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    for (int client; taken < part && (client = accept4(fd, (struct sockaddr *)&peer, &size,
+                                                       SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
+         size = sizeof peer, taken++)
+        MHD_add_connection(door->daemon, client, (struct sockaddr *)&peer, size);
+}
+
 void http_listeners_quiesce(struct http_listeners *listeners) {
     for (size_t i = 0; i < listeners->count; i++) {
         struct door *door = &listeners->doors[i];
@@ -340,15 +359,7 @@ void http_listeners_quiesce(struct http_listeners *listeners) {
         if (fd < 0)
             continue;
         listen_refuse(&door->listener);
-
-        /* Connections that the kernel has accepted would be reset when the socket closes, so they
-         * are answered instead. MHD_add_connection closes a client on failure. */
-        struct sockaddr_storage peer;
-        socklen_t size = sizeof peer;
-        for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size,
-                                           SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;
-             size = sizeof peer)
-            MHD_add_connection(door->daemon, client, (struct sockaddr *)&peer, size);
+        take_accepted(door, fd);
         close(fd);
     }
 }

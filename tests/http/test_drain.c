@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* One whose rows two sentences of endless work take. */
@@ -123,6 +124,27 @@ START_TEST(terminated_while_large_ones_wait) {
     free(first);
     free(body);
     daemon_end(&daemon);
+}
+END_TEST
+
+/* When the signal arrives, the kernel has accepted many more connections than there are places. */
+START_TEST(terminated_when_crowded) {
+    enum { CLIENTS = 800, RUNS = 4 };
+    int connections[CLIENTS], stopped;
+    for (size_t run = 0; run < RUNS; run++) {
+        struct daemon daemon;
+        daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--connections", "20",
+                                        "--connections-per-address", "1000"));
+        ck_assert_int_eq(kill(daemon.pid, SIGSTOP), 0);
+        ck_assert_int_eq(waitpid(daemon.pid, &stopped, WUNTRACED), daemon.pid);
+        for (size_t i = 0; i < CLIENTS; i++)
+            connections[i] = raw_open(&daemon);
+        ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+        ck_assert_int_eq(kill(daemon.pid, SIGCONT), 0);
+        daemon_end(&daemon);
+        for (size_t i = 0; i < CLIENTS; i++)
+            close(connections[i]);
+    }
 }
 END_TEST
 
@@ -346,6 +368,7 @@ Suite *drain_suite(void) {
     tcase_add_test(tcase, terminated_under_load);
     tcase_add_test(tcase, interrupted_under_load);
     tcase_add_test(tcase, terminated_while_large_ones_wait);
+    tcase_add_test(tcase, terminated_when_crowded);
     tcase_add_test(tcase, terminated_when_idle);
     tcase_add_test(tcase, refused_while_draining);
     tcase_add_test(tcase, second_signal_quits_at_once);
