@@ -88,9 +88,10 @@ int headers_length(struct MHD_Connection *connection, size_t *bytes, struct repl
     else if (encoding.count > 0 && (!encoding.value || strcasecmp(encoding.value, "chunked") != 0))
         wrong = "Transfer-Encoding";
     if (!wrong) {
+        size_t stated = length.count > 0 && length.value ? strtoull(length.value, NULL, 10) : 0;
         *bytes = encoding.count > 0                 ? HEADERS_LENGTH_UNKNOWN
-                 : length.count > 0 && length.value ? strtoull(length.value, NULL, 10)
-                                                    : 0;
+                 : stated == HEADERS_LENGTH_UNKNOWN ? stated - 1 /* as much too long */
+                                                    : stated;
         return 0;
     }
     reply_fail(reply, STATUS_INVALID, wrong,

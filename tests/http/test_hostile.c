@@ -425,6 +425,9 @@ START_TEST(library_refusals) {
         {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
          "99999999999999999999999\r\n\r\n",
          0, "HTTP/1.1 413", "the body is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+         "18446744073709551615\r\n\r\n",
+         0, "HTTP/1.1 413", "the body must have at most 1048576 bytes"},
         {"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 0,
          "HTTP/1.1 400", "the request is not HTTP"},
         {"GET /", 200000, "HTTP/1.1 414", "the request line is too long"},
