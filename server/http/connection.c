@@ -149,6 +149,20 @@ struct timed *connection_timed(struct MHD_Connection *connection) {
     return peer ? &peer->timed : NULL;
 }
 
+/* Whose connection it is; 0: a proxy's. */
+static uint64_t client_of(const struct gate *gate, const struct sockaddr *address) {
+    bool proxy = gate->connections->options.trusts_proxy || gate->local;
+    return proxy || !address ? 0 : client_of_peer(address);
+}
+
+enum MHD_Result connection_admits(void *closure, const struct sockaddr *address, socklen_t length) {
+    const struct gate *gate = closure;
+    (void)length;
+    return cutoff_admits(gate->connections->cutoff, &gate->crowd, client_of(gate, address))
+               ? MHD_YES
+               : MHD_NO;
+}
+
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,
                              enum MHD_ConnectionNotificationCode code) {
     struct gate *gate = closure;
@@ -168,11 +182,10 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
         line_begin(&peer->line, NULL);
         const union MHD_ConnectionInfo *from =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-        bool proxy = connections->options.trusts_proxy || gate->local;
         peer->timed =
             (struct timed){.fd = info->connect_fd,
                            .crowd = &gate->crowd,
-                           .client = proxy || !from ? 0 : client_of_peer(from->client_addr),
+                           .client = client_of(gate, from ? from->client_addr : NULL),
                            .timeout_us = (int64_t)connections->options.read_timeout_ms * 1000};
         cutoff_add(connections->cutoff, &peer->timed);
     } else if (peer) {

@@ -6,11 +6,9 @@
 #include "server/api/api.h"
 #include "server/http/cutoff.h"
 #include "server/http/tls.h"
+#include <microhttpd.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct MHD_Connection;
-struct MHD_OptionItem;
 
 enum {
     CONNECTION_OPTIONS = 8,
@@ -51,6 +49,9 @@ struct gate {
  * there are fewer connections. Returns -1 with ERROR_MEMORY. */
 int connection_start_all(struct connections *connections, const struct connections_options *options,
                          struct metrics *metrics, struct error *err);
+
+/* Accepts or refuses a connection (MHD_AcceptPolicyCallback). closure: the gate. */
+enum MHD_Result connection_admits(void *closure, const struct sockaddr *address, socklen_t length);
 
 /* Fills items [CONNECTION_OPTIONS] for MHD_OPTION_ARRAY: the options for connections, and
  * MHD_OPTION_END. gate must outlive the daemon. */

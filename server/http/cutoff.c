@@ -12,7 +12,7 @@ enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
 /* A client with connections of a crowd. There are at most as many as connections. */
 struct holder {
     uint64_t client;
-    size_t count;
+    size_t count, arriving; /* arriving: of count_arriving */
     struct holder *next;
 };
 
@@ -106,14 +106,27 @@ static bool has_unread(const struct timed *timed) {
     return ioctl(timed->fd, FIONREAD, &count) == 0 && count > 0;
 }
 
-/* Returns the number of connections of the client if it has more than a few, or else 0. */
-static size_t crowding(const struct timed *timed) {
-    size_t count = timed->holder ? timed->holder->count : 0;
-    return count > CONNECTIONS_FEW ? count : 0;
+/* The head or the body of a request has not arrived. */
+static bool is_arriving(const struct timed *timed) {
+    return timed->silent || (timed->reason == SLOW_REQUEST && timed->timeout_us != INT64_MAX);
+}
+
+/* Requires the lock. Counts, for each client, the connections whose requests have not arrived. */
+static void count_arriving(const struct cutoff *cutoff, const struct crowd *crowd) {
+    for (struct holder *holder = crowd->holders; holder; holder = holder->next)
+        holder->arriving = 0;
+    for (const struct timed *timed = cutoff->first; timed; timed = timed->next)
+        if (timed->crowd == crowd && timed->holder)
+            timed->holder->arriving += is_arriving(timed);
+}
+
+/* Returns the number of them if it is more than a few, or else 0. */
+static size_t crowding(const struct holder *holder) {
+    return holder && holder->arriving > CONNECTIONS_FEW ? holder->arriving : 0;
 }
 
 static bool goes_before(const struct timed *timed, const struct timed *other) {
-    size_t own = crowding(timed), others = crowding(other);
+    size_t own = crowding(timed->holder), others = crowding(other->holder);
     if ((own > 0) != (others > 0))
         return own > 0;
     if (timed->silent != other->silent)
@@ -125,17 +138,35 @@ static bool goes_before(const struct timed *timed, const struct timed *other) {
 
 /* Requires the lock. Returns the connection that makes room (cutoff.h), but not the newest, which
  * may be about to send. NULL: none. */
-static struct timed *find_victim(const struct timed *newest) {
+static struct timed *find_victim(const struct cutoff *cutoff, const struct timed *newest) {
     struct timed *victim = NULL;
+    count_arriving(cutoff, newest->crowd);
     for (struct timed *other = newest->next; other; other = other->next) {
-        bool arrives =
-            other->reason == SLOW_REQUEST && !other->silent && other->timeout_us != INT64_MAX;
-        bool may_go = other->silent || (arrives && crowding(other) > 0);
+        bool may_go = other->silent || (is_arriving(other) && crowding(other->holder) > 0);
         if (other->crowd == newest->crowd && may_go && (!victim || goes_before(other, victim)) &&
             !(other->silent && has_unread(other)))
             victim = other;
     }
     return victim;
+}
+
+bool cutoff_admits(struct cutoff *cutoff, const struct crowd *crowd, uint64_t client) {
+    bool crowds = false;
+    size_t others = 0;
+    pthread_mutex_lock(&cutoff->lock);
+    if (client != 0 && crowd->count + 1 >= crowd->most) {
+        count_arriving(cutoff, crowd);
+        for (const struct holder *holder = crowd->holders; holder; holder = holder->next) {
+            bool many = crowding(holder) > 0;
+            crowds |= many && holder->client == client;
+            others += many && holder->client != client;
+        }
+    }
+    pthread_mutex_unlock(&cutoff->lock);
+    bool refused = crowds && others > 0;
+    if (refused)
+        metrics_count(cutoff->metrics, SLOW_SILENT);
+    return !refused;
 }
 
 /* Requires the lock. Counts the connection for its client; if memory runs out, for nobody. */
@@ -183,7 +214,7 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed) {
     cutoff->first = timed;
     hold(timed);
     if (++timed->crowd->count >= timed->crowd->most) {
-        struct timed *victim = find_victim(timed);
+        struct timed *victim = find_victim(cutoff, timed);
         if (victim)
             cutoff_cut(cutoff, victim, victim->silent ? SLOW_SILENT : SLOW_REQUEST);
     }

@@ -9,13 +9,15 @@
  *
  * While at least three quarters of a crowd's places are taken, connections between two requests
  * (SLOW_IDLE) are cut after a second. When the last place is taken, one connection is cut at once,
- * so that a place stays free for others. A client that has more connections than a browser opens
- * loses the one that has been silent for the longest time, or, if none is silent, the newest whose
- * body is arriving; where several clients have such a connection, it is the client with the most.
- * If nobody has, the connection of any client that has been silent for the longest time is cut.
- * A connection is silent (SLOW_SILENT) from its beginning, or from the first line of a later
- * request, until the head of the request is complete. While all places are taken, silent
- * connections are cut after a second, and bodies have five seconds to arrive.
+ * so that a place stays free for others. A client that has more connections whose requests have not
+ * arrived than a browser opens loses the one that has been silent for the longest time, or, if none
+ * is silent, the newest whose body is arriving; where several clients have such a connection, it is
+ * the client with the most. If nobody has, the connection of any client that has been silent for
+ * the longest time is cut. If several clients have so many, they are refused the last place, which
+ * takes much less time than reading what they send, while others wait to be accepted. A connection
+ * is silent (SLOW_SILENT) from its beginning, or from the first line of a later request, until the
+ * head of the request is complete. While all places are taken, silent connections are cut after a
+ * second, and bodies have five seconds to arrive.
  */
 #ifndef ALIGND_CUTOFF_H
 #define ALIGND_CUTOFF_H
@@ -28,8 +30,8 @@
 
 struct cutoff;
 
-/* Whoever has more connections than this (a browser opens six) may lose some while places are
- * scarce. */
+/* Whoever has more connections than this (a browser opens six) whose requests have not arrived may
+ * lose some while places are scarce. */
 enum { CONNECTIONS_FEW = 8 };
 
 /* The connections that share a limit; lives in its owner's memory. */
@@ -62,7 +64,10 @@ struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
 /* Stops the thread and frees the cutoff. All connections must have been removed. Accepts NULL. */
 void cutoff_free(struct cutoff *cutoff);
 
-/* These functions are thread-safe. A new connection, whose public members the caller has set, is
+/* These functions are thread-safe. Returns whether a client (0: a proxy) may have a further
+ * connection; if not, it is counted as SLOW_SILENT. */
+bool cutoff_admits(struct cutoff *cutoff, const struct crowd *crowd, uint64_t client);
+/* A new connection, whose public members the caller has set, is
  * silent and has timeout_us to send the first line of a request (SLOW_REQUEST). It must stay open
  * until cutoff_remove. */
 void cutoff_add(struct cutoff *cutoff, struct timed *timed);

@@ -311,10 +311,10 @@ struct http_listeners *http_listeners_start(const struct listeners_options *opti
             {MHD_OPTION_END, 0, NULL}};
         /* the options after the first END are for HTTPS only */
         door->daemon = MHD_start_daemon(
-            flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
-            door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed,
-            callbacks->closure, MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY, pool,
-            tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+            flags, 0, connection_admits, &door->gate, callbacks->handle, callbacks->closure,
+            MHD_OPTION_LISTEN_SOCKET, door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED,
+            callbacks->completed, callbacks->closure, MHD_OPTION_ARRAY, items, MHD_OPTION_ARRAY,
+            pool, tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
             MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
         if (!door->daemon)
             result =

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST = 4, CONNECTIONS = CONNECTIONS_FEW + 4 };
+enum { MOST = 4, CONNECTIONS = CONNECTIONS_FEW + 5 };
 
 static struct metrics *metrics;
 static struct cutoff *cutoff;
@@ -122,7 +122,7 @@ START_TEST(a_body_makes_room) {
         bool loses;
     } rows[] = {{0, false}, {7, true}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        size_t count = CONNECTIONS_FEW + 4, last = count - 1;
+        size_t count = CONNECTIONS, last = count - 1;
         crowd.most = count;
         for (size_t i = 0; i < last; i++) {
             add_of(i, &crowd, i < 2 ? 1 : rows[r].client);
@@ -163,6 +163,33 @@ START_TEST(who_has_few_stays) {
 }
 END_TEST
 
+/* Clients with more than a few requests that have not arrived do not get the last place, unless
+ * there is one such client. */
+START_TEST(who_has_many_is_refused) {
+    enum { MANY = 1, BUSY, FEW, NEW, PART = CONNECTIONS_FEW + 1, ALL = 2 * PART + 1 };
+    static struct timed all[ALL];
+    crowd.most = ALL + 1;
+    for (size_t i = 0; i < ALL; i++) {
+        ck_assert(cutoff_admits(cutoff, &crowd, MANY) && cutoff_admits(cutoff, &crowd, BUSY));
+        all[i] = (struct timed){.fd = -1,
+                                .crowd = &crowd,
+                                .client = i < PART       ? MANY
+                                          : i < 2 * PART ? BUSY
+                                                         : FEW,
+                                .timeout_us = INT64_MAX - 1};
+        cutoff_add(cutoff, &all[i]);
+    }
+    ck_assert(!cutoff_admits(cutoff, &crowd, MANY) && !cutoff_admits(cutoff, &crowd, BUSY));
+    ck_assert(cutoff_admits(cutoff, &crowd, FEW) && cutoff_admits(cutoff, &crowd, NEW));
+    ck_assert(cutoff_admits(cutoff, &crowd, 0));
+    cutoff_listen(cutoff, &all[PART], false); /* one of its requests has arrived */
+    cutoff_set(cutoff, &all[PART], SLOW_REQUEST, INT64_MAX);
+    ck_assert(cutoff_admits(cutoff, &crowd, MANY) && cutoff_admits(cutoff, &crowd, BUSY));
+    for (size_t i = 0; i < ALL; i++)
+        cutoff_remove(cutoff, &all[i]);
+}
+END_TEST
+
 START_TEST(crowds_are_apart) {
     for (size_t i = 0; i < CONNECTIONS; i++)
         add(i, i < MOST - 1 ? &other : &crowd);
@@ -183,6 +210,7 @@ Suite *cutoff_suite(void) {
     tcase_add_test(tcase, unread_bytes_are_not_silent);
     tcase_add_test(tcase, a_body_makes_room);
     tcase_add_loop_test(tcase, who_has_few_stays, 0, 3);
+    tcase_add_test(tcase, who_has_many_is_refused);
     tcase_add_test(tcase, crowds_are_apart);
     suite_add_tcase(suite, tcase);
     return suite;
