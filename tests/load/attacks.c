@@ -33,7 +33,7 @@
 
 enum {
     LIMIT_MIB = 512,
-    MOST_CALMS = 20,
+    MOST_CALMS = 10,
     PATIENCE_S = 20,
     MAX_OPTIONS = 16,
     CLIENTS = 64,
