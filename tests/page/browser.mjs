@@ -119,12 +119,16 @@ async function visitOnce(hash, body,
 
 /* Inject axe, which violations() does by itself if need be. The context needs bypassCSP. */
 export const startAxe = (page) => page.evaluate(axe);
-/* Violations that axe finds. */
-export async function violations(page) {
-  if (!(await page.evaluate(() => window.axe))) await startAxe(page);
-  const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
-  return found.violations.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`);
+/* Violations that axe finds; of some rules: rules. */
+export async function violations(page, rules) {
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await startAxe(page);
+  return page.evaluate(async (rules) => {
+    const found = await window.axe.run({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+    return found.violations.map(({ id, nodes: [first] }) => `${id}: ${first.html} ${first.failureSummary}`);
+  }, rules);
 }
+/* The rules that colours decide. */
+export const COLOURS = ["color-contrast", "link-in-text-block"];
 
 /* Open "How it decodes". */
 export async function how(page) {
