@@ -142,7 +142,10 @@ GIBBS_OBJECTS  := $(call OBJECTS_OF,$(wildcard weights/gibbs/*.c))
 SETS         := model/compute/sets.def
 KERNELS      := $(shell sed -nE 's/^SET.(any|$(firstword $(subst -, ,$(MACHINE)))), (\w+),.*/\2/p' $(SETS))
 KERNEL_FLAGS  = $(shell sed -nE 's/^SET.\w+, $(1), "(.*)",.*/\1/p' $(SETS))
-MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
+# ThreadSanitizer leaves them out, so that they may be those of the build without it.
+KERNEL_BUILD   = $(if $(filter thread,$(SANITIZE)),$(or $(CLIENTS),$(BUILD)),$(BUILD))
+KERNEL_OBJECTS = $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(KERNEL_BUILD)/$(source)-%.o))
+MODEL_OBJECTS += $(KERNEL_OBJECTS)
 
 Q   := $(if $(V),,@)
 SAY  = $(if $(V),,@echo "  $(1)  $(2)")
