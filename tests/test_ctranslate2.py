@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from ctranslate2_models import Shape, seeds, write_model  # noqa: E402
+from ctranslate2_models import Shape, seeds, variables_of, write_model  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ALIGND = ROOT / "build" / "alignd"
@@ -40,6 +41,65 @@ def test_stored_positions_change_answers(tmp_path: Path) -> None:
     write_model(tmp_path / "stored", other)
     assert (answers(tmp_path / "computed", tmp_path / "models", "c")
             != answers(tmp_path / "stored", tmp_path / "models", "s"))
+
+
+def variables(**more: int | str) -> dict[str, numpy.ndarray]:
+    """The model's variables and other flags and texts."""
+    found = variables_of(SHAPE, numpy.random.default_rng(1))
+    return found | {name: numpy.array(value, numpy.int8) if isinstance(value, int)
+                    else numpy.frombuffer(value.encode(), numpy.int8) for name, value in more.items()}
+
+
+def without_config(folder: Path) -> Path:
+    (folder / "config.json").unlink()
+    return folder
+
+
+def test_old_files_state_what_config_json_does(tmp_path: Path) -> None:
+    """As CTranslate2 1.20 to 2.24 wrote it: in the file itself."""
+    write_model(tmp_path / "new", SHAPE, variables=variables(), unk_token="l", bos_token="k", eos_token="j",
+                add_source_bos=True, add_source_eos=True, decoder_start_token="j")
+    write_model(tmp_path / "old", SHAPE, version=5, variables=variables(
+        unk_token="l", bos_token="k", eos_token="j", with_source_bos=1, with_source_eos=1, with_target_bos=0,
+        user_decoder_start_tokens=0, with_relative_position=0, layernorm_embedding=0))
+    without_config(tmp_path / "old")
+    found = [answers(tmp_path / name, tmp_path / "models", name) for name in ("new", "old")]
+    assert found[0] == found[1] and any(found[0])
+    write_model(tmp_path / "usual", SHAPE, variables=variables())
+    assert answers(tmp_path / "usual", tmp_path / "models", "usual") != found[0]
+
+
+@pytest.mark.parametrize("scaled", (0, 1))
+def test_old_embeddings_have_the_flag_of_their_scale(tmp_path: Path, scaled: int) -> None:
+    new = variables()
+    old = {name.replace("embeddings_0", "embeddings"): value for name, value in new.items()
+           if not name.endswith("/scale_embeddings")}
+    for side in ("encoder", "decoder"):
+        new[f"{side}/scale_embeddings"] = old[f"{side}/embeddings/multiply_by_sqrt_depth"] = numpy.array(scaled,
+                                                                                                    numpy.int8)
+    write_model(tmp_path / "new", SHAPE, variables=new)
+    write_model(tmp_path / "old", SHAPE, version=4, variables=old)
+    assert (answers(tmp_path / "new", tmp_path / "models", "new")
+            == answers(without_config(tmp_path / "old"), tmp_path / "models", "old"))
+
+
+def test_sources_of_marian_end_with_a_token(tmp_path: Path) -> None:
+    """Hugging Face's models have no add_source_eos, because its tokenizers write </s>."""
+    zero = variables(**{"decoder/start_from_zero_embedding": 1})
+    write_model(tmp_path / "stated", SHAPE, variables=zero, add_source_eos=True)
+    write_model(tmp_path / "unstated", SHAPE, variables=zero)
+    found = [answers(tmp_path / name, tmp_path / "models", name) for name in ("stated", "unstated")]
+    assert found[0] == found[1] and any(found[0])
+
+
+def test_models_that_need_a_beginning_are_refused(tmp_path: Path) -> None:
+    """mBART-25 begins with the token of a language and nothing before it."""
+    write_model(tmp_path / "new", SHAPE, decoder_start_token=None)
+    write_model(tmp_path / "old", SHAPE, version=5, variables=variables(user_decoder_start_tokens=1))
+    for folder in (tmp_path / "new", without_config(tmp_path / "old")):
+        done = subprocess.run([ALIGND, "import", folder, "--into", tmp_path / "models"], capture_output=True)
+        assert done.returncode == 1 and b"every request must begin the translation" in done.stderr
+    assert not (tmp_path / "models").exists()
 
 
 @pytest.mark.parametrize("cut", (0.1, 0.5, 0.999))

@@ -266,6 +266,11 @@ int ctranslate2_read_settings(const struct ctranslate2_parts *parts, struct aren
         result = error_set(err, ERROR_FORMAT,
                            "%s: layer_norm_epsilon must be between 1e-12 and 0.1, got %g", path,
                            made.epsilon);
+    if (result == 0 && json_is_null(json_object_get(root, "decoder_start_token")))
+        result = error_set(err, ERROR_FORMAT,
+                           "%s: decoder_start_token is null, so every request must begin the "
+                           "translation: such models cannot be imported",
+                           path);
     if (result == 0) {
         /* quickmt's programs, whose files have these names, add </s> themselves */
         made.eos |= parts->segmenters[0] && source_ends(parts->segmenters[0], ".spm.model");
@@ -459,7 +464,8 @@ int ctranslate2_read_words(const struct ctranslate2_parts *parts,
  * linear_2 the output. Several heads may share a key and a value (Ainslie et al. 2023); ours are
  * then as many equal ones. */
 
-enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5 };
+enum { MOST_LAYERS = 1000, MOST_POSITIONS = 1024, FLAGS_MOVED = 5, STATED_APART = 6 };
+enum { MOST_TOKEN_BYTES = 256 };
 enum { MOST_WIDTH = 1 << 24, MOST_DISTANCE = 1 << 12 };
 
 struct words {
@@ -551,23 +557,61 @@ static bool number_of(const struct stored_tensor *stored, float *value) {
     return tensors_count(stored) == 1 && tensors_numbers(stored, 0, 1, value, &ignored) == 0;
 }
 
+/* Reads the number of a variable. missing: the value if the file lacks it. */
+static double number_at(struct converter *c, const char *name, double missing) {
+    const struct stored_tensor *found = tensors_find(c->tensors, name);
+    float value;
+    if (!found)
+        return missing;
+    tensors_drop(c->tensors, name);
+    if (number_of(found, &value) && isfinite(value))
+        return (double)value;
+    tensors_fail(c->tensors, "%s: must be one number", found->name);
+    return missing;
+}
+
 /* Reads a flag of this side; older files have one for both sides. missing: the value if the file
  * lacks the flag. */
 static double flag(struct converter *c, const char *side, const char *name, double missing) {
-    const struct name places[] = {tensors_named("%s/%s", side, name), tensors_named("%s", name)};
-    for (size_t i = 0; i < (c->head->revision < FLAGS_MOVED ? 2u : 1u); i++) {
-        const struct stored_tensor *found = tensors_find(c->tensors, places[i].text);
-        float value;
-        if (!found)
-            continue;
-        tensors_drop(c->tensors, places[i].text);
-        if (!number_of(found, &value) || !isfinite(value)) {
-            tensors_fail(c->tensors, "%s: must be one number", found->name);
-            return missing;
-        }
-        return (double)value;
+    double both = c->head->revision < FLAGS_MOVED ? number_at(c, name, missing) : missing;
+    return number_at(c, tensors_named("%s/%s", side, name).text, both);
+}
+
+/* Returns the text whose bytes are the numbers of a variable, or `usual` if the file lacks it. */
+static const char *text_in(struct converter *c, const char *name, const char *usual) {
+    const struct stored_tensor *found = tensors_find(c->tensors, name);
+    float bytes[MOST_TOKEN_BYTES] = {0};
+    char text[MOST_TOKEN_BYTES + 1] = {0};
+    struct error ignored = {0};
+    if (!found)
+        return usual;
+    size_t count = (size_t)tensors_count(found);
+    tensors_drop(c->tensors, name);
+    if (found->kind != STORED_I8 || count > MOST_TOKEN_BYTES ||
+        tensors_numbers(found, 0, count, bytes, &ignored) != 0) {
+        tensors_fail(c->tensors, "%s: must be a token of at most %d bytes", name, MOST_TOKEN_BYTES);
+        return usual;
     }
-    return missing;
+    for (size_t i = 0; i < count; i++)
+        text[i] = (char)bytes[i];
+    return arena_copy(c->tensors->arena, text, strlen(text));
+}
+
+/* Reads what config.json states from version 6 of the format on, and model.bin before. */
+static void read_old_settings(struct converter *c) {
+    struct ctranslate2_settings *own = &c->settings;
+    if (c->head->version >= STATED_APART)
+        return;
+    own->unknown = text_in(c, "unk_token", own->unknown);
+    own->begin = text_in(c, "bos_token", own->begin);
+    own->end = text_in(c, "eos_token", own->end);
+    own->bos |= number_at(c, "with_source_bos", 0) != 0;
+    own->eos |= number_at(c, "with_source_eos", 0) != 0;
+    if (number_at(c, "with_target_bos", 1) == 0)
+        own->first_input = "eos";
+    if (number_at(c, "user_decoder_start_tokens", 0) != 0)
+        tensors_fail(c->tensors, "user_decoder_start_tokens: every request must begin the "
+                                 "translation: such models cannot be imported");
 }
 
 /* Variables, by the ends of their names, that alignd's blocks do not support unless their value has
@@ -588,6 +632,9 @@ static const struct {
     {"rotary_base", ALWAYS, ""},
     {"rotary_scaling_type", NEVER, "scaled rotary positions"},
     {"rotary_scaling_factor", ALWAYS, ""},
+    {"with_relative_position", ALWAYS, ""}, /* the variables above show it */
+    {"layernorm_embedding", ALWAYS, ""},    /* the norm itself shows it */
+    {"multiply_by_sqrt_depth", ALWAYS, ""}, /* read_embedding_scale */
     {"alibi", ZERO, "CTranslate2's ALiBi"},
     {"alibi_use_positive_positions", ALWAYS, ""},
     {"scale_alibi", ALWAYS, ""},
@@ -904,18 +951,30 @@ static void read_relative(struct converter *c, struct side *side) {
     }
 }
 
+/* Reads if embeddings are times the root of the size: by a flag, or by the factor itself. */
+static void read_embedding_scale(struct converter *c, struct side *side) {
+    const struct name places[] = {
+        tensors_named("%s/scale_embeddings", side->name), tensors_named("scale_embeddings"),
+        tensors_named("%s/embeddings/multiply_by_sqrt_depth", side->name)};
+    size_t place = 0;
+    while (place + 1 < sizeof places / sizeof *places &&
+           !tensors_find(c->tensors, places[place].text))
+        place++;
+    const struct stored_tensor *stored = tensors_find(c->tensors, places[place].text);
+    double factor = number_at(c, places[place].text, 1), root = sqrt((double)c->size);
+    bool whole = !stored || stored->kind == STORED_I8 || stored->kind == STORED_I16;
+    side->scaled = whole ? factor != 0 : factor != 1;
+    if (!whole && factor != 1 && fabs(factor / root - 1) > 1e-6)
+        tensors_fail(c->tensors, "%s: must be 1 or the root of the size (%g), got %g",
+                     places[place].text, root, factor);
+}
+
 static void read_side(struct converter *c, struct side *side) {
     static const char *const activations[] = {"relu", "gelu_tanh", "swish", "gelu"};
     static const char *const names[] = {"relu", "gelu by tanh", "swish", "gelu", "gelu by sigmoid",
                                         "tanh", "sigmoid"};
     double heads = flag(c, side->name, "num_heads", (double)c->heads),
            kind = flag(c, side->name, "activation", 0);
-    double root = sqrt((double)c->size);
-    const struct stored_tensor *scale =
-        tensors_find(c->tensors, tensors_named("%s/scale_embeddings", side->name).text);
-    if (!scale)
-        scale = tensors_find(c->tensors, "scale_embeddings");
-    double factor = flag(c, side->name, "scale_embeddings", 1);
     side->before = flag(c, side->name, "pre_norm", 1) != 0;
     side->rms = has(c, side, "layer_0/ffn/layer_norm/gamma") &&
                 !has(c, side, "layer_0/ffn/layer_norm/beta");
@@ -931,13 +990,7 @@ static void read_side(struct converter *c, struct side *side) {
             c->tensors,
             "%s/activation: %s is not supported (supported: relu, swish, gelu, gelu by tanh)",
             side->name, kind >= 0 && kind <= 6 ? names[(size_t)kind] : "an unknown one");
-    bool whole = !scale || scale->kind == STORED_I8 ||
-                 scale->kind == STORED_I16; /* a flag, and not the factor itself */
-    side->scaled = whole ? factor != 0 : factor != 1;
-    if (!whole && factor != 1 && fabs(factor / root - 1) > 1e-6)
-        tensors_fail(c->tensors,
-                     "%s/scale_embeddings: must be 1 or the root of the size (%g), got %g",
-                     side->name, root, factor);
+    read_embedding_scale(c, side);
     struct name first = tensors_named("%s/layer_0/ffn/linear_0/weight", side->name);
     side->filter = tensors_rows(c->tensors, first.text);
     while (side->layers < MOST_LAYERS &&
@@ -1094,6 +1147,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
             return -1;
         c.settings.eos = true; /* every program ends the source of multilingual models with </s> */
     }
+    read_old_settings(&c);
     name_tensors(&c);
     const struct stored_tensor *embedding = tensors_find(c.tensors, "decoder/embeddings/weight");
     if (!embedding || embedding->dims != 2 || embedding->shape[1] == 0)
@@ -1110,6 +1164,7 @@ int ctranslate2_convert(const struct ctranslate2_parts *parts,
     for (size_t i = 0; i < 2 && !c.tensors->failed; i++)
         stack(&c, &sides[i]);
     embeddings(&c);
+    c.settings.eos |= c.words.zero; /* every program ends the source of Marian's with </s> */
     tensors_check_left(c.tensors, "unknown, so the model has a part that alignd does not have");
     if (c.tensors->failed ||
         ctranslate2_read_words(parts, &c.settings, (const size_t[]){c.words.source, c.words.target},
