@@ -102,6 +102,22 @@ def test_models_that_need_a_beginning_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "models").exists()
 
 
+def test_languages_in_brackets(tmp_path: Path) -> None:
+    """fairseq's mBART-50 has tokens such as [fr_XX], Hugging Face's fr_XX."""
+    found = []
+    for form in ("{}", "[{}]"):
+        words = [*(form.format(token) for token in ("en_XX", "fr_XX", "de_DE")), *SHAPE.words]
+        name = f"m{len(form)}"
+        write_model(tmp_path / name, Shape(**{**vars(SHAPE), "words": words}), seed=3)
+        subprocess.run([ALIGND, "import", tmp_path / name, "--into", tmp_path / "models", "--name", name, "--from",
+                        "mul", "--to", "mul"], check=True, stdout=subprocess.DEVNULL)
+        command = [ALIGND, "translate", "--model", tmp_path / "models" / name, "--compute", "float32", "--from", "en",
+                   "--to"]
+        found.append([subprocess.run([*command, to], input=TEXTS.encode(), check=True, capture_output=True).stdout
+                      for to in ("fr", "de")])
+    assert found[0] == found[1] and found[0][0] != found[0][1]
+
+
 @pytest.mark.parametrize("cut", (0.1, 0.5, 0.999))
 def test_what_is_cut_is_refused_and_leaves_nothing(tmp_path: Path, cut: float) -> None:
     write_model(tmp_path / "in", SHAPE)

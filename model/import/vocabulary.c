@@ -405,7 +405,7 @@ static const char *const wide[][2] = {{"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"
 
 static const char small[] = "abcdefghijklmnopqrstuvwxyz", capital[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/* A token such as fra_Latn, __fr__ or fr_XX. */
+/* A token such as fra_Latn, __fr__, fr_XX or [fr_XX]. */
 struct language_token {
     const char *language;
     size_t letters;     /* of the language */
@@ -415,8 +415,8 @@ struct language_token {
 
 /* Returns true if the token has one of these forms. */
 static bool is_language(const char *token, struct language_token *out) {
-    bool framed = source_begins(token, "__");
-    *out = (struct language_token){.language = token + (framed ? 2 : 0), .script = ""};
+    bool framed = source_begins(token, "__"), boxed = *token == '[';
+    *out = (struct language_token){.language = token + (framed ? 2 : boxed ? 1 : 0), .script = ""};
     out->letters = strspn(out->language, small);
     const char *rest = out->language + out->letters;
     if (out->letters < 2 || out->letters > 3)
@@ -425,9 +425,10 @@ static bool is_language(const char *token, struct language_token *out) {
         return strcmp(rest, "__") == 0;
     out->region = out->letters == 2;
     if (out->region)
-        return strlen(rest) == 3 && rest[0] == '_' && strspn(rest + 1, capital) == 2;
+        return rest[0] == '_' && strspn(rest + 1, capital) == 2 &&
+               strcmp(rest + 3, boxed ? "]" : "") == 0;
     out->script = rest + 1;
-    return strlen(rest) == 5 && rest[0] == '_' && strspn(rest + 1, capital) == 1 &&
+    return !boxed && strlen(rest) == 5 && rest[0] == '_' && strspn(rest + 1, capital) == 1 &&
            strspn(rest + 2, small) == 3;
 }
 
@@ -436,7 +437,7 @@ static bool is_language(const char *token, struct language_token *out) {
 static bool names_regions(const struct tokens *tokens) {
     bool found = false;
     for (size_t i = 0; i < tokens->count && !found; i++)
-        found = strcmp(tokens->list[i], "en_XX") == 0;
+        found = strcmp(tokens->list[i], "en_XX") == 0 || strcmp(tokens->list[i], "[en_XX]") == 0;
     return found;
 }
 
