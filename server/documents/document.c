@@ -168,14 +168,14 @@ static const struct document_format formats[] = {
      TEXT("application/x-subrip", "text/srt"),
      .older_encodings = true,
      .read = subtitles_read,
-     .finish = subtitles_finish,
+     .write = subtitles_write,
      .bilingual = "below"},
     {.name = "vtt",
      .extensions = "vtt",
      TEXT("text/vtt", ""),
      .older_encodings = true,
      .read = subtitles_read,
-     .finish = subtitles_finish,
+     .write = subtitles_write,
      .bilingual = "below"},
     {.name = "ass",
      .extensions = "ass ssa",
@@ -616,11 +616,11 @@ char *document_write(const struct document *document, const struct markup *marku
                      size_t *out_length, struct error *err) {
     struct document unmarked = without_mark(document);
     char *written =
-        markup->archive ? archive_write(&unmarked, markup, translations, arena, out_length, err)
-        : markup->spans ? spans_write(&unmarked, markup, translations, arena, out_length, err)
-                        : markup_write(markup, translations, arena, out_length, err);
-    if (written && document->format->finish)
-        written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
+        document->format->write
+            ? document->format->write(&unmarked, markup, translations, arena, out_length, err)
+        : markup->archive ? archive_write(&unmarked, markup, translations, arena, out_length, err)
+        : markup->spans   ? spans_write(&unmarked, markup, translations, arena, out_length, err)
+                          : markup_write(markup, translations, arena, out_length, err);
     if (written && document->encoding)
         return encode(document, (struct bytes){written, *out_length}, arena, out_length, err);
     if (!written || unmarked.source == document->source)

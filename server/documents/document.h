@@ -60,11 +60,10 @@ struct document {
  * part of an archive. */
 typedef int document_reader(const struct document *document, struct arena *arena,
                             struct markup *out, struct error *err);
-/* Finishes a document that was written, for example by breaking lines. The result is in the arena.
- * Returns NULL with ERROR_MEMORY. */
-typedef char *document_finisher(const struct document *document, const char *written,
-                                size_t written_length, struct arena *arena, size_t *out_length,
-                                struct error *err);
+/* Writes the document with the translations of its segments, like markup_write. */
+typedef char *document_writer(const struct document *document, const struct markup *markup,
+                              const struct markup_translation *translations, struct arena *arena,
+                              size_t *out_length, struct error *err);
 
 struct document_format {
     const char *name;         /* "srt" */
@@ -77,11 +76,11 @@ struct document_format {
     struct bytes (*stated)(struct bytes text);
     bool references; /* a file may have references to characters that its encoding lacks */
     document_reader *read;
-    document_finisher *finish; /* NULL: nothing is left to do */
+    document_writer *write; /* NULL: as its markup says */
     /* Values of `bilingual`, and names of other parts of a request that only some formats take;
      * separated by spaces, NULL: none. */
     const char *bilingual, *options;
-    markup_below *below; /* in such a document, for each segment; NULL: the finisher does it */
+    markup_below *below; /* in such a document, for each segment; NULL: `write` does it */
     /* The file is an archive with text in it (server/office), and not text itself; NULL: it is
      * text. */
     const struct office_family *archive;
@@ -218,7 +217,7 @@ document_reader subtitles_read, json_document_read, markdown_read, po_read, tabl
     xliff_read_tmx, xliff_read, properties_read, apple_read_strings, apple_read_plist, android_read,
     resx_read, qt_read, ass_read, timed_read_sbv, timed_read_lrc, ttml_read, fluent_read,
     yaml_document_read;
-document_finisher subtitles_finish;
+document_writer subtitles_write;
 /* Returns ISO-8859-1 for a file that is not UTF-8. */
 struct bytes properties_stated(struct bytes file);
 

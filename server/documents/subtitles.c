@@ -17,6 +17,7 @@ enum {
     MOST_OPEN =
         64, /* tags that are open at once: each end tag looks for its start tag among them */
     NAME_BYTES = 16, /* bytes of a tag's name */
+    SCRATCH_BYTES = 4096,
 };
 
 /* ---- cues ---- */
@@ -574,57 +575,129 @@ static struct bytes order_times(struct bytes source, struct bytes text, struct a
     return out.failed ? text : (struct bytes){out.bytes, out.length};
 }
 
-char *subtitles_finish(const struct document *document, const char *written, size_t written_length,
-                       struct arena *arena, size_t *out_length, struct error *err) {
+/* Returns the place in the output of a byte of the source that no cue shows, such as a line end
+ * before one. Bytes are asked for in their order; *at: the first piece of the trace that may have
+ * the next one. */
+static size_t find_written(const struct markup *markup, const struct markup_trace *trace,
+                           const char *byte, size_t *at) {
+    for (; *at < trace->count; (*at)++) {
+        const struct piece *piece = &markup->pieces[trace->all[*at].piece];
+        if (piece->raw <= byte && byte < piece->raw + piece->length)
+            return trace->all[*at].at + (size_t)(byte - piece->raw);
+    }
+    return SIZE_MAX; /* memory ran out */
+}
+
+/* True if a cue with this text, and the one after it, are read as those of the source are: no line
+ * of the text becomes a line of times, a number or the end of the cue. before: the reader at the
+ * source's cue; after: it has read that. */
+static bool is_read_back(const struct cue_reader *before, const struct cue_reader *after,
+                         struct bytes source, struct bytes text, struct arena *scratch) {
+    struct bytes_buffer out = {.arena = scratch};
+    struct cue_reader rest = *after, again = *before;
+    struct cue next = {{0}, 0}, cue, following;
+    const char *head = before->line.next, *tail = source.start + source.length;
+    int more = next_cue(&rest, &next, NULL);
+    const char *end = more == 1 ? next.text.start + next.text.length : before->end;
+    size_t begin = (size_t)(source.start - head);
+    bytes_put(&out, head, begin);
+    bytes_put(&out, text.start, text.length);
+    bytes_put(&out, tail, (size_t)(end - tail));
+    again.line.next = out.bytes;
+    again.end = out.bytes + out.length;
+    bool same = !out.failed && next_cue(&again, &cue, NULL) == 1 && again.number == after->number &&
+                cue.text.start == out.bytes + begin && cue.text.length == text.length &&
+                next_cue(&again, &following, NULL) == more && again.number == rest.number &&
+                (more != 1 || (following.text.start + next.text.length == again.end &&
+                               following.text.length == next.text.length));
+    arena_reset(scratch);
+    return same;
+}
+
+/* Puts the translated text of a cue in lines; the bytes before it are the source's, in a document
+ * in both languages. */
+static void put_cue(struct wrapper *wrapper, const struct cue *source, struct bytes text,
+                    const char *line_end) {
+    const char *stop = text.start + text.length;
+    if (text.length > MOST_WRAPPED ||
+        find_arrow(text.start, stop)) { /* a line broken before it might be a timing line */
+        bytes_put(&wrapper->out, text.start, text.length);
+        return;
+    }
+    if (wrapper->vtt)
+        text = order_times(source->text, text, wrapper->out.arena);
+    stop = text.start + text.length;
+    for (const char *next = text.start; next < stop;) { /* each line is a text, which stays apart */
+        struct bytes line = cues_line(text, &next);
+        bool alone = line.start == text.start && next == stop;
+        bytes_put_string(&wrapper->out, line.start > text.start ? line_end : "");
+        wrap(wrapper, line, alone ? source->lines : 1, line_end);
+    }
+}
+
+char *subtitles_write(const struct document *document, const struct markup *markup,
+                      const struct markup_translation *translations, struct arena *arena,
+                      size_t *out_length, struct error *err) {
     bool vtt = strcmp(document->format->name, "vtt") == 0;
+    struct markup_trace trace = {.arena = arena};
+    struct bytes_buffer written = {.arena = arena};
+    struct markup_writing writing = {markup, translations, &written, &trace, false, 0};
     struct wrapper wrapper = {.out.arena = arena, .vtt = vtt};
     struct bytes_buffer *out = &wrapper.out;
     struct cue_reader sources = {
         .end = document->source + document->length, .line.next = document->source, .vtt = vtt};
-    struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
-    struct cue before, now;
-    const char *at = written;
-    while (!arena_failed(arena) && next_cue(&sources, &before, NULL) == 1 &&
-           next_cue(&cues, &now, NULL) == 1) {
-        struct bytes source = before.text;
-        bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
-        if (before.lines == 0 || (now.lines == 0 && !lost) || bytes_same(source, now.text))
+    struct arena scratch;
+    struct cue cue;
+    size_t done = 0, traced = 0;
+    bytes_put(&written, "", 0);
+    markup_write_pieces(&writing, 0, markup->piece_count);
+    arena_init(&scratch, SCRATCH_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (struct cue_reader before = sources;
+         !written.failed && !out->failed && next_cue(&sources, &cue, NULL) == 1; before = sources) {
+        struct bytes source = cue.text;
+        const char *source_end = source.start + source.length;
+        if (cue.lines == 0)
+            continue;
+        size_t begin = find_written(markup, &trace, source.start - 1, &traced) + 1,
+               end = source_end == sources.end ? written.length
+                                               : find_written(markup, &trace, source_end, &traced);
+        struct cue now = {bytes_between(written.bytes + begin, written.bytes + end), cue.lines};
+        bool lost = says_something(&cue, vtt) && !says_something(&now, vtt);
+        if ((now.text.length == 0 && !lost) || bytes_same(source, now.text))
             continue;
         const char *line_end = source.start[-1] == '\n' && source.start[-2] == '\r' ? "\r\n" : "\n";
-        bytes_put(out, at, (size_t)(now.text.start - at));
-        at = now.text.start + now.text.length;
-        size_t begin = out->length;
-        if (lost || document->bilingual)
+        bytes_put(out, written.bytes + done, begin - done);
+        done = end;
+        size_t start = out->length, below = start;
+        if (document->bilingual) {
             bytes_put(out, source.start, source.length);
-        if (lost) {
-            document_note(
-                document, source.start, "untranslated",
-                "cue %zu has no word of the sentence's translation and keeps its original text",
-                sources.number);
-            continue;
-        }
-        if (document->bilingual)
             bytes_put_string(out, line_end);
-        size_t below = out->length;
-        struct bytes text = vtt ? order_times(source, now.text, arena) : now.text;
-        if (now.text.length > MOST_WRAPPED ||
-            find_arrow(now.text.start, at)) { /* a line broken before it might be a timing line */
-            bytes_put(out, now.text.start, now.text.length);
-        } else {
-            for (const char *next = text.start, *stop = next + text.length;
-                 next < stop;) { /* each line is a text, which stays apart */
-                struct bytes line = cues_line(text, &next);
-                bool alone = line.start == text.start && next == stop;
-                bytes_put_string(out, line.start > text.start ? line_end : "");
-                wrap(&wrapper, line, alone ? before.lines : 1, line_end);
-            }
+            below = out->length;
         }
-        if (document->bilingual && !out->failed &&
-            bytes_same((struct bytes){out->bytes + below, out->length - below}, source))
-            out->bytes[out->length = begin + source.length] =
-                '\0'; /* the translation is the same */
+        put_cue(&wrapper, &cue, now.text, line_end);
+        if (out->failed)
+            break;
+        struct bytes all = {out->bytes + start, out->length - start};
+        bool equal =
+                 bytes_same(bytes_between(out->bytes + below, out->bytes + out->length), source),
+             reads = lost || is_read_back(&before, &sources, source, all, &scratch);
+        if (lost || !reads)
+            document_note(document, source.start, "untranslated",
+                          lost
+                              ? "cue %zu has no word of the sentence's translation and keeps its "
+                                "original text"
+                              : "cue %zu keeps its original text, because its translation would be "
+                                "read as something else",
+                          sources.number);
+        if (lost || !reads || equal) {
+            out->bytes[out->length = start] = '\0';
+            bytes_put(out, source.start, source.length);
+        }
     }
-    bytes_put(out, at, (size_t)(written + written_length - at));
-    out->failed |= arena_failed(arena);
+    arena_done(&scratch);
+    out->failed |= written.failed || arena_failed(arena);
+    if (!out->failed)
+        bytes_put(out, written.bytes + done, written.length - done);
     return bytes_take(out, out_length, err);
 }

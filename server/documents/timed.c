@@ -12,22 +12,6 @@ static void put_cues(struct span_writer *writer, const struct value *value, stru
     cues_put(writer, value, text, own && own > value->begin && own[-1] == '\r' ? "\r\n" : "\n");
 }
 
-/* A value_put. In both languages the translation is a line with the same times. */
-static void put_text(struct span_writer *writer, const struct value *value, struct bytes text,
-                     bool sound) {
-    const char *line = value->begin, *end = writer->document->source + writer->document->length;
-    (void)sound;
-    while (line > writer->document->source && !strchr("\r\n", line[-1]))
-        line--;
-    if (writer->document->bilingual && !bytes_same(text, value->text)) {
-        bool returns = value->end < end && *value->end == '\r';
-        bytes_put(&writer->out, value->text.start, value->text.length);
-        bytes_put_string(&writer->out, returns ? "\r\n" : "\n");
-        bytes_put(&writer->out, line, (size_t)(value->begin - line));
-    }
-    bytes_put(&writer->out, text.start, text.length);
-}
-
 /* Returns the place after a time such as 0:00:01.500 or 01:02.30, or NULL. */
 static const char *skip_time(const char *at, const char *end) {
     size_t digits = 0, colons = 0;
@@ -36,6 +20,51 @@ static const char *skip_time(const char *at, const char *end) {
         colons += *at == ':';
     }
     return colons > 0 && digits > 2 ? at : NULL;
+}
+
+/* Returns the text after the times of a line of a song, or nothing if it has no time, or times of
+ * words, <01:02.30>, which cannot follow words that change places. */
+static struct bytes song_text(struct bytes says) {
+    const char *at = says.start, *last = says.start + says.length, *after;
+    bool timed = false;
+    while (at < last && *at == '[' && (after = skip_time(at + 1, last)) && after < last &&
+           *after == ']') {
+        timed = true;
+        for (at = after + 1; at < last && *at == ' ';)
+            at++;
+    }
+    const char *angle = memchr(at, '<', (size_t)(last - at));
+    bool words = angle && skip_time(angle + 1, last) && *skip_time(angle + 1, last) == '>';
+    return timed && !words ? bytes_between(at, last) : nothing;
+}
+
+/* A value_put. In both languages the translation is a line with the same times. A text that would
+ * be read as times is not written. */
+static void put_text(struct span_writer *writer, const struct value *value, struct bytes text,
+                     bool sound) {
+    const char *line = value->begin, *end = writer->document->source + writer->document->length;
+    struct bytes_buffer own = {.arena = writer->out.arena};
+    (void)sound;
+    while (line > writer->document->source && !strchr("\r\n", line[-1]))
+        line--;
+    bytes_put(&own, line, (size_t)(value->begin - line));
+    bytes_put(&own, text.start, text.length);
+    writer->out.failed |= own.failed;
+    if (own.failed)
+        return;
+    if (!bytes_same(song_text(bytes_trimmed((struct bytes){own.bytes, own.length})),
+                    bytes_trimmed(text))) {
+        document_note(writer->document, value->begin, "untranslated",
+                      "a line keeps its text, because its translation would be read as times");
+        text = value->text;
+    }
+    if (writer->document->bilingual && !bytes_same(text, value->text)) {
+        bool returns = value->end < end && *value->end == '\r';
+        bytes_put(&writer->out, value->text.start, value->text.length);
+        bytes_put_string(&writer->out, returns ? "\r\n" : "\n");
+        bytes_put(&writer->out, line, (size_t)(value->begin - line));
+    }
+    bytes_put(&writer->out, text.start, text.length);
 }
 
 /* True for a line "0:00:00.599,0:00:04.160". */
@@ -114,21 +143,11 @@ int timed_read_lrc(const struct document *document, struct arena *arena, struct 
     if (!values)
         return -1;
     while (lines_next(&line, end) && !values->builder.failed) {
-        struct bytes says = lines_trimmed(&line);
-        const char *at = says.start, *last = says.start + says.length, *after;
-        bool timed = false;
-        while (at < last && *at == '[' && (after = skip_time(at + 1, last)) && after < last &&
-               *after == ']') {
-            timed = true;
-            for (at = after + 1; at < last && *at == ' ';)
-                at++;
-        }
-        /* Times of words, <01:02.30>, cannot follow words that change places. */
-        const char *angle = memchr(at, '<', (size_t)(last - at));
-        bool words = angle && skip_time(angle + 1, last) && *skip_time(angle + 1, last) == '>';
-        if (timed && !words && at < last)
-            values_add(values,
-                       &(struct value){.begin = at, .end = last, .text = bytes_between(at, last)});
+        struct bytes text = song_text(lines_trimmed(&line));
+        if (text.length > 0)
+            values_add(values, &(struct value){.begin = text.start,
+                                               .end = text.start + text.length,
+                                               .text = text});
     }
     return values_build(values, out, err);
 }

@@ -80,7 +80,7 @@ static char *translate(const struct document_format *format, const char *source,
     FUZZ_CHECK(out && out[*written] == '\0');
     FUZZ_CHECK(format->archive || document.encoding || utf8_valid(out, *written));
     bool vtt = strcmp(format->name, "vtt") == 0;
-    if (format->finish == subtitles_finish && !document.encoding)
+    if (format->write == subtitles_write && !document.encoding)
         FUZZ_CHECK(count_times(source, length, vtt) == count_times(out, *written, vtt));
     *decoded = document.encoding != NULL;
     return out;

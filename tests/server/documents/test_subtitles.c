@@ -468,10 +468,34 @@ START_TEST(line_ends_do_not_move) {
 }
 END_TEST
 
+/* What would be read as a line of times, or as a number of the next cue, is not written. */
+START_TEST(text_is_not_read_as_times) {
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n\na\nb.\n" LATER "\nc d\n",
+                "1\n" TIMES "\n\nB.\nA\n" LATER "\nD C\n");
+    fake_expect_text("srt", "1\n" TIMES "\na.\nb.\n" LATER "\n", "5",
+                     "1\n" TIMES "\na.\nb.\n" LATER "\n");
+    fake_expect_text("srt", "1\n" TIMES "\n\n\nb\nc.\n" LATER "\nd.\n", "x",
+                     "1\n" TIMES "\n\n\nb\nc.\n" LATER "\nx\n");
+    fake_expect("vtt", FAKE_REVERSED, "WEBVTT\n\nNOTE a\n\n00:01.000 --> 00:02.000\nb NOTE\n",
+                "WEBVTT\n\nNOTE a\n\n00:01.000 --> 00:02.000\nNOTE B\n");
+    fake_expect("sbv", FAKE_REVERSED, "0:00:01.000,0:00:02.000\na 0:00:03.000,0:00:04.000\n",
+                "0:00:01.000,0:00:02.000\n0:00:03.000,0:00:04.000 A\n");
+}
+END_TEST
+
+START_TEST(song_text_is_not_read_as_times) {
+    fake_expect("lrc", FAKE_REVERSED, "[00:01.00]a [00:02.00]\n[00:03.00]c d\n",
+                "[00:01.00]a [00:02.00]\n[00:03.00]D C\n");
+    fake_expect_text("lrc", "[00:01.00] a b\n", "c <00:01.20> d", "[00:01.00] a b\n");
+}
+END_TEST
+
 Suite *subtitles_suite(void) {
     Suite *suite = suite_create("subtitles");
     TCase *cases = tcase_create("subtitles");
     suite_add_tcase(suite, cases);
+    tcase_add_test(cases, text_is_not_read_as_times);
+    tcase_add_test(cases, song_text_is_not_read_as_times);
     tcase_add_test(cases, srt_cues);
     tcase_add_test(cases, srt_tags);
     tcase_add_test(cases, sentences_over_cues);
