@@ -64,6 +64,8 @@ START_TEST(languages_write_the_same_sign_differently) {
          "C'est l'écuelle des chiens, n'est-ce pas\u00a0?", ""},
         {"en", "de", "Half of it is 50%.", "Die Hälfte sind 50 Prozent.", ""},
         {"de", "en", "Lenz & Sohn", "Lenz and Son", ""},
+        {"en", "fr", "Take 3x \u2212 1 = 0.", "Prenez 3x - 1 = 0.", ""},
+        {"en", "de", "Take 3x \u2212 1 = 0.", "Nimm 3x 1 = 0.", "\u2212"},
         {"fr", "en", "Le n° 5 est libre.", "No. 5 is free.", ""},
         {"en", "fr", "A 27\" screen", "Un écran de 27 pouces", ""},
         {"en", "fr", "Wait... what -- now?", "Attends… quoi – maintenant ?", ""},
