@@ -101,7 +101,7 @@ def lost(source: str, target: str) -> list[str]:
         if (len(key) > 1 and key != "quotes" and set(key) <= set(".-") and key in ("--", "...") and difference > 0
             and right.total() >= left.total()):
             continue
-        words = WORDS.get(key, "").replace("_", " ").split(" ")
+        words = [w.replace("_", " ") for w in WORDS.get(key, "").split(" ")]
         if difference > 0 and key in WORDS:
             difference -= sum(len(re.findall(rf"(?i)(?<!\w){re.escape(w)}(?!\w)", target)) for w in words if w)
         if difference < 0 and key in WORDS:
