@@ -37,35 +37,36 @@ struct reader {
 /* How a scalar is written. */
 struct style {
     yaml_scalar_style_t style;
-    bool flow;
-    size_t indent; /* of the lines of a block */
+    bool flow, root; /* within brackets; the whole document */
+    size_t indent;   /* of the lines of a block */
 };
 
 static const char words[] = "true false yes no on off null y n ~"; /* are not strings */
 
 /* ---- writing ---- */
 
-/* True if what is written is read as this text, as a value of a mapping. */
-static bool reads_as(struct bytes written, struct bytes text, bool flow, struct arena *arena) {
+/* True if what is written is read as this text, as a value of a mapping or the whole document. */
+static bool reads_as(struct bytes written, struct bytes text, const struct style *style,
+                     struct arena *arena) {
     struct bytes_buffer line = {.arena = arena};
     yaml_parser_t parser;
     yaml_event_t event;
-    size_t scalars = 0;
+    size_t scalars = 0, wanted = style->root ? 1 : 2;
     bool same = false, whole = false;
-    bytes_put_string(&line, flow ? "{a: " : "a: ");
+    bytes_put_string(&line, style->root ? "" : style->flow ? "{a: " : "a: ");
     bytes_put(&line, written.start, written.length);
-    bytes_put_string(&line, flow ? "}\n" : "\n");
+    bytes_put_string(&line, style->flow ? "}\n" : "\n");
     if (line.failed || !yaml_text_open(&parser, line.bytes, line.length))
         return false;
     for (bool more = true; more && yaml_parser_parse(&parser, &event); yaml_event_delete(&event)) {
-        if (event.type == YAML_SCALAR_EVENT && ++scalars == 2)
+        if (event.type == YAML_SCALAR_EVENT && ++scalars == wanted)
             same = bytes_same(text, (struct bytes){(const char *)event.data.scalar.value,
                                                    event.data.scalar.length});
         whole = event.type == YAML_STREAM_END_EVENT;
         more = !whole && event.type != YAML_SEQUENCE_START_EVENT && scalars < 3;
     }
     yaml_parser_delete(&parser);
-    return same && whole && scalars == 2;
+    return same && whole && scalars == wanted;
 }
 
 /* True for a character that libyaml refuses, or reads as a line end, where it is not escaped. */
@@ -141,7 +142,7 @@ static void put_scalar(struct span_writer *writer, const struct value *value, st
     struct bytes written = {made.bytes, made.length};
     bool kept = !made.failed && !has_special(text) &&
                 !(plain && bytes_among_any_case(text, words)) &&
-                reads_as(written, text, own->flow, out->arena);
+                reads_as(written, text, own, out->arena);
     if (kept)
         bytes_put(out, made.bytes, made.length);
     else
@@ -224,7 +225,8 @@ static void add_scalar(struct reader *reader, const yaml_event_t *event) {
     const char *begin = place_of(reader, event->start_mark.index),
                *end = place_of(reader, event->end_mark.index);
     struct style style = {event->data.scalar.style,
-                          reader->depth > 0 && reader->levels[reader->depth - 1].flow, 0};
+                          reader->depth > 0 && reader->levels[reader->depth - 1].flow,
+                          reader->depth == 0, 0};
     bool plain = style.style == YAML_PLAIN_SCALAR_STYLE,
          block =
              style.style == YAML_LITERAL_SCALAR_STYLE || style.style == YAML_FOLDED_SCALAR_STYLE;

@@ -26,7 +26,7 @@ import sys
 import unicodedata
 import urllib.request
 
-LOOSE = set(".,;:!?'\"()-‐‑‒–—―…«»“”‘’„¿¡‚‹›‛‟")  # typography, which may change in translation
+LOOSE = set(".,;:!?'\"()-‐‑‒–—―−…«»“”‘’„¿¡‚‹›‛‟")  # typography, which may change in translation
 QUOTES = set("\"«»“”„‹›‟")
 WORDS = {"%": "percent pour_cent prozent", "&": "and et und", "$": "dollar dollars", "€": "euro euros",
          "£": "pound pounds livre livres pfund", "¥": "yen yens yuan",
