@@ -366,13 +366,17 @@ static bool records_is_listed(const struct sign_rules *rules, int32_t list, cons
 }
 
 bool signs_any_names(const struct sign_rules *rules, const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        if (!ascii_upper(text[i]))
+    for (size_t at = 0; at < length;) {
+        size_t begin = at;
+        bool one_byte = (unsigned char)text[at] < 0x80;
+        int32_t c = one_byte ? text[at++] : character_next(text, length, &at);
+        if (one_byte ? !ascii_upper((char)c) : !u_isupper(c))
             continue;
-        if (i + 1 < length && ascii_upper(text[i + 1]))
+        size_t next = at;
+        if (at < length && u_isupper(character_next(text, length, &next)))
             return true;
-        bool alone = i > 1 && text[i - 1] == ' ' && (i + 1 == length || !ascii_word(text[i + 1]));
-        if (alone && !records_is_listed(rules, NO_NAMES, text + i, 1))
+        bool alone = begin > 1 && text[begin - 1] == ' ' && (at == length || !ascii_word(text[at]));
+        if (alone && !records_is_listed(rules, NO_NAMES, text + begin, at - begin))
             return true;
     }
     return false;

@@ -138,7 +138,8 @@ START_TEST(names_in_capitals_are_signs) {
     tokenizer_free(tokenizer);
     ck_assert_str_eq(difference("en", "fr", "The WHO and the WTO met.", "Ils se sont vus."), "WHO");
     ck_assert(!signs_any_names(&rules, "A dog and I.", 12) &&
-              signs_any_names(&rules, "Plan B", 6) && signs_any_names(&rules, "an EU", 5));
+              signs_any_names(&rules, "Plan B", 6) && signs_any_names(&rules, "an EU", 5) &&
+              signs_any_names(&rules, "a \xc3\x96, b", 7));
 }
 END_TEST
 
