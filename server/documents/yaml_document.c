@@ -45,9 +45,10 @@ static const char words[] = "true false yes no on off null y n ~"; /* are not st
 
 /* ---- writing ---- */
 
-/* True if what is written is read as this text, as a value of a mapping or the whole document. */
-static bool reads_as(struct bytes written, struct bytes text, const struct style *style,
-                     struct arena *arena) {
+/* True if what is written is read as this text, as a value of a mapping or the whole document,
+ * before this white space. */
+static bool reads_as(struct bytes written, struct bytes text, struct bytes space,
+                     const struct style *style, struct arena *arena) {
     struct bytes_buffer line = {.arena = arena};
     yaml_parser_t parser;
     yaml_event_t event;
@@ -55,6 +56,7 @@ static bool reads_as(struct bytes written, struct bytes text, const struct style
     bool same = false, whole = false;
     bytes_put_string(&line, style->root ? "" : style->flow ? "{a: " : "a: ");
     bytes_put(&line, written.start, written.length);
+    bytes_put(&line, space.start, space.length);
     bytes_put_string(&line, style->flow ? "}\n" : "\n");
     if (line.failed || !yaml_text_open(&parser, line.bytes, line.length))
         return false;
@@ -140,13 +142,25 @@ static void put_scalar(struct span_writer *writer, const struct value *value, st
     else
         put_quoted(&made, text, single ? '\'' : '"');
     struct bytes written = {made.bytes, made.length};
+    const char *stop = writer->document->source + writer->document->length, *after = value->end;
+    while (after < stop && byte_is_space(*after))
+        after++;
+    struct bytes space = bytes_between(value->end, after);
     bool kept = !made.failed && !has_special(text) &&
                 !(plain && bytes_among_any_case(text, words)) &&
-                reads_as(written, text, own, out->arena);
-    if (kept)
-        bytes_put(out, made.bytes, made.length);
-    else
-        put_quoted(out, text, '"');
+                reads_as(written, text, space, own, out->arena);
+    if (!kept && !made.failed) {
+        made.length = 0;
+        put_quoted(&made, text, '"');
+        written = (struct bytes){made.bytes, made.length};
+        if (!reads_as(written, text, space, own, out->arena)) { /* tabs may follow no quotation */
+            document_note(writer->document, value->begin, "untranslated",
+                          "a value keeps its text, because its translation needs quotation marks, "
+                          "which tabs cannot follow");
+            written = bytes_between(value->begin, value->end);
+        }
+    }
+    bytes_put(out, written.start, written.length);
     out->failed |= made.failed;
 }
 
