@@ -50,8 +50,8 @@ def signs(text: str) -> collections.Counter:
             found[c] += 1
     inches = 0
     for m in re.finditer(r'(?<=\d)"', text):
-        before = sum(text[: m.start()].count(q) for q in QUOTES)
-        inches += before % 2 == 0
+        before = text[: m.start()]
+        inches += all(count % 2 == 0 for count in (before.count('"'), sum(map(before.count, QUOTES))))
     quotes = sum(text.count(q)
                  for q in QUOTES) - inches + 2 * len(re.findall(r"(?<!\w)['‘‚]\w[^'‘’‚]*['’‘](?!\w)", text))
     if quotes:
