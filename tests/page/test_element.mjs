@@ -261,7 +261,7 @@ for (const [language, [file, [tool, ...options]]] of Object.entries(FRAMEWORKS))
     writeFileSync(join(place, file), example);
     writeFileSync(join(place, `wrong-${file}`), example.replace("detail.text", "detail.txt"));
     const { stdout, stderr } = spawnSync(process.execPath, [join(here, "node_modules", tool), ...options],
-      { cwd: place, encoding: "utf8" });
+      { cwd: place, encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } });
     assert.deepEqual([...stdout.matchAll(/^.*?([\w.-]+)[(:][\d,:]+\)?:?\s+error.*'(\w+)' does not exist/gim)]
       .map(([, where, what]) => [where, what]), [[`wrong-${file}`, "txt"]], stdout + stderr);
     assert.equal(stdout.match(/\berror\b(?! and)/gi).length, 1, stdout);
