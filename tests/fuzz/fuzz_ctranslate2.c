@@ -1,6 +1,6 @@
 /* CTranslate2's model.bin: every number of every variable can be read, and the model is planned as
  * far as its flags and names allow, beside a vocabulary of nine tokens. */
-#include "model/import/conversion.h"
+#include "model/import/ctranslate2.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The files beside CTranslate2's model.bin: config.json, vocabularies and an Argos package's
  * metadata.json, separated by the byte 0x1e. The first byte chooses which of them are there, the
  * next two are the sizes of the model's vocabularies. */
-#include "model/import/conversion.h"
+#include "model/import/ctranslate2.h"
 #include "tests/fuzz/foreign.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* CTranslate2's folders and Argos's packages: every version of the format and every type of numbers
  * gives the same model, and what cannot be imported is refused by name. */
-#include "model/import/conversion.h"
+#include "model/import/ctranslate2.h"
 #include "model/import/import.h"
 #include "model/text/tokenizer.h"
 #include "model/translator.h"
