@@ -715,6 +715,8 @@ int sentence_choose_variant(struct sentence *sentence, const char *variant, stru
 int sentence_choose_languages(struct sentence *sentence, const char *source, const char *target,
                               struct error *err) {
     const struct translator *t = sentence->translator;
+    if (t->languages.count == 0) /* a label names the target alone */
+        return sentence_choose_variant(sentence, target, err);
     const struct model_language *from = model_languages_find(&t->languages, source),
                                 *to = model_languages_find(&t->languages, target);
     if (!from || !to)

@@ -202,7 +202,8 @@ int sentence_choose_variant(struct sentence *sentence, const char *variant, stru
 /* Models of many languages: the source begins with the token of its language, and the decoder reads
  * that of the target's before its first step; both are codes or aliases of the model's
  * (translator_info). It must come first of all changes. Returns -1 with ERROR_INPUT (the model
- * lacks one of them) or ERROR_MEMORY. */
+ * lacks one of them) or ERROR_MEMORY. Models that name only the target, by a label, take that of
+ * their variant. */
 int sentence_choose_languages(struct sentence *sentence, const char *source, const char *target,
                               struct error *err);
 

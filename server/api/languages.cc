@@ -45,6 +45,10 @@ bool language_same(const char *a, const char *b) {
     return *a == '\0' && *b == '\0';
 }
 
+bool language_known(const char *code) {
+    return *uloc_getISO3Language(code) != '\0';
+}
+
 bool language_widen(char *code) {
     size_t end = strlen(code);
     while (end > 0 && fold(code[end]) != '-')

@@ -18,6 +18,8 @@ void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
 void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]);
 /* Writes the first language of an Accept-Language header, or "en" if that is not valid. */
 void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]);
+/* Returns true if this is the code of a language in ISO 639. */
+bool language_known(const char *code);
 /* Returns true if the language is written from right to left. */
 bool language_is_rtl(const char *code);
 

@@ -233,7 +233,7 @@ static int choose_detected(const struct service *service, struct api_form *form,
                                     !pair_find_pivot(models, service->options->pivot, info->source,
                                                      form->target_language, &two))
             continue;
-        plan_add_sources(info, &codes);
+        plan_add_sources(info, &request->arena, &codes);
     }
     struct text *chosen =
         arena_zalloc(&request->arena, codes.count + 1, sizeof *chosen); /* one for each code */

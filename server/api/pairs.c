@@ -12,8 +12,18 @@ const char *pair_variant(const struct translator_info *info, const char *code) {
     return known_as ? known_as : language_among(info->variants, info->variant_count, code);
 }
 
+/* ISO 639-2 calls several languages "mul". What a model reads whose folder does not list them is
+ * not known; but if labels choose its target, it was trained between all of these (MADLAD-400). */
+static bool reads_any(const struct translator_info *info) {
+    return !info->languages && strcmp(info->source, "mul") == 0;
+}
+
+bool pair_lists_sources(const struct translator_info *info) {
+    return info->languages || (reads_any(info) && pair_needs_variant(info));
+}
+
 const char *pair_source_variant(const struct translator_info *info, const char *code) {
-    return info->languages && code ? pair_variant(info, code) : NULL;
+    return pair_lists_sources(info) && code ? pair_variant(info, code) : NULL;
 }
 
 bool pair_needs_variant(const struct translator_info *info) {
@@ -23,7 +33,10 @@ bool pair_needs_variant(const struct translator_info *info) {
 int pair_source_distance(const struct translator_info *info, const char *code) {
     if (info->languages)
         return pair_source_variant(info, code) ? 0 : LANGUAGE_FAR;
-    return language_distance(info->source, code);
+    int far = language_distance(info->source, code);
+    bool reads = pair_lists_sources(info) ? pair_variant(info, code) != NULL
+                                          : reads_any(info) && language_known(code);
+    return far == LANGUAGE_FAR && reads ? LANGUAGE_FAR - 1 : far;
 }
 
 int pair_target_distance(const struct translator_info *info, const char *code) {
@@ -47,7 +60,7 @@ static bool find_two(const struct model_set *models, const char *through, const 
              j++) { /* find the nearest first model for this second model */
             const struct translator_info *info = &models->all[j]->info;
             int from = pair_translates(info) && !info->languages
-                           ? language_distance(info->source, source)
+                           ? pair_source_distance(info, source)
                            : LANGUAGE_FAR;
             int to = from < LANGUAGE_FAR ? pair_target_distance(info, middle) : LANGUAGE_FAR;
             if (from >= LANGUAGE_FAR || to >= LANGUAGE_FAR || from + to + far >= least)

@@ -12,13 +12,16 @@ bool pair_translates(const struct translator_info *info);
 /* Returns the variant of this name or for this language (language_among), as the model's string;
  * NULL: the model has none. */
 const char *pair_variant(const struct translator_info *info, const char *code);
-/* Finds the language of a source as pair_variant does, for a model of many languages. NULL: the
- * model lacks it, or has one pair. */
+/* Returns whether the model reads the languages of its variants. */
+bool pair_lists_sources(const struct translator_info *info);
+/* Finds the language of a source as pair_variant does, for such a model. NULL: the model lacks it,
+ * or reads one language. */
 const char *pair_source_variant(const struct translator_info *info, const char *code);
 /* Returns whether the model has several variants, so that a request must name one of them. */
 bool pair_needs_variant(const struct translator_info *info);
 /* Returns the distance of a model's source from this language: its language_distance or, for a
- * model of many languages, 0 or LANGUAGE_FAR. */
+ * model of many languages, 0 or LANGUAGE_FAR. A model of "mul" that does not list its languages
+ * reads any, farther than all that do. */
 int pair_source_distance(const struct translator_info *info, const char *code);
 /* The same for its target. A model that writes several languages offers its own language only as a
  * variant. */

@@ -29,9 +29,17 @@ static void add_code(const char *code, struct arena *arena, struct plan_codes *c
         codes->all[codes->count++] = kept;
 }
 
-void plan_add_sources(const struct translator_info *info, struct plan_codes *codes) {
-    for (size_t i = 0; i < (info->languages ? info->variant_count : 1); i++)
-        add_code(info->languages ? info->variants[i] : info->source, NULL, codes);
+void plan_add_sources(const struct translator_info *info, struct arena *arena,
+                      struct plan_codes *codes) {
+    char code[VARIANT_CODE_BYTES];
+    bool several = pair_lists_sources(info);
+    for (size_t i = 0; several && i < info->variant_count; i++) {
+        if (!info->languages) /* those are codes */
+            variant_code(info->variants[i], code);
+        add_code(info->languages ? info->variants[i] : code, info->languages ? NULL : arena, codes);
+    }
+    if (!several)
+        add_code(info->source, NULL, codes);
 }
 
 /* Adds the targets of a source, or of all sources if source is NULL. If pairs is set, skips models
@@ -42,7 +50,8 @@ static void add_targets(const struct model_set *models, const char *source, bool
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         bool several = pair_needs_variant(info);
-        bool reads = !source || (info->languages ? pair_source_variant(info, source) != NULL
+        bool reads =
+            !source || (pair_lists_sources(info) ? pair_source_variant(info, source) != NULL
                                                  : language_same(info->source, source));
         if (!pair_translates(info) || !reads || (pairs && info->languages))
             continue;
@@ -68,7 +77,7 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
         (struct plan_codes){.all = arena_alloc(arena, plan_most_codes(models), sizeof *codes->all)};
     for (size_t i = 0; codes->all && sources && i < models->count; i++)
         if (pair_translates(&models->all[i]->info))
-            plan_add_sources(&models->all[i]->info, codes);
+            plan_add_sources(&models->all[i]->info, arena, codes);
     if (codes->all && targets)
         add_targets(models, NULL, false, arena, codes);
     return arena_failed(arena) ? -1 : 0;
@@ -111,6 +120,11 @@ static const char *find_language(const struct model_set *models, const char *ask
     for (size_t i = 0; least > 0 && !variant && i < models->count; i++)
         if (pair_translates(&models->all[i]->info))
             variant = pair_variant(&models->all[i]->info, asked);
+    for (size_t i = 0; !variant && !nearest && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (pair_translates(info) && pair_source_distance(info, asked) < LANGUAGE_FAR)
+            return asked; /* a model reads any language */
+    }
     return variant ? variant : nearest;
 }
 
@@ -122,7 +136,7 @@ struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, 
     size_t length = 0;
     for (size_t i = 0; codes.all && i < models->count; i++)
         if (pair_translates(&models->all[i]->info))
-            plan_add_sources(&models->all[i]->info, &codes);
+            plan_add_sources(&models->all[i]->info, &request->arena, &codes);
 
     /* join all items, each with a line feed after it */
     for (size_t i = 0; i < item_count; i++)

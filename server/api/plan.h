@@ -152,7 +152,8 @@ int plan_targets(const struct model_set *models, const char *source, const char 
 /* Returns the maximum number of codes of all models' languages together. */
 size_t plan_most_codes(const struct model_set *models);
 /* Adds the source languages of a model. */
-void plan_add_sources(const struct translator_info *info, struct plan_codes *codes);
+void plan_add_sources(const struct translator_info *info, struct arena *arena,
+                      struct plan_codes *codes);
 
 /* Copies the strings of an array, or the one string, to items: [count] >= 1 of them, all strings.
  * Returns -1 if memory runs out. */

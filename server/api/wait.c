@@ -85,7 +85,7 @@ static bool has_leg(const struct model_set *models, const char *source, const ch
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i]->info;
         if (strcmp(info->task, "translation") == 0 &&
-            language_distance(info->source, source) < LANGUAGE_FAR &&
+            pair_source_distance(info, source) < LANGUAGE_FAR &&
             (language_distance(info->target, target) < LANGUAGE_FAR || pair_variant(info, target)))
             return true;
     }

@@ -725,7 +725,7 @@ static int read_dictionary(const json_t *root, const struct glossary_about *begu
         const struct translator_info *info = &models->all[i]->info;
         if (!pair_translates(info))
             continue;
-        source |= language_distance(info->source, about.source) < LANGUAGE_FAR;
+        source |= pair_source_distance(info, about.source) < LANGUAGE_FAR;
         target |= pair_variant(info, about.target) ||
                   language_distance(info->target, about.target) < LANGUAGE_FAR;
     }

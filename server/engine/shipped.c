@@ -188,7 +188,7 @@ static int distance_of(const struct translator_info *info, const char *from, con
         return PAIR_FAR;
     if (info->languages) /* a model of two languages is preferred */
         return pair_source_variant(info, from) && pair_variant(info, to) ? PAIR_FAR - 1 : PAIR_FAR;
-    int source = language_distance(info->source, from), target = pair_target_distance(info, to);
+    int source = pair_source_distance(info, from), target = pair_target_distance(info, to);
     return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : PAIR_FAR;
 }
 

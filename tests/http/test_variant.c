@@ -21,15 +21,20 @@ static void link_list(size_t i) {
     free(whole);
 }
 
-/* MODEL under other ids, the last four of which are labels; and MODEL itself. */
-static void setup(void) {
+/* Makes a folder of MODEL under other ids, the last four of which are labels. */
+static void make_labelled(const char *source) {
     strcpy(folder, FOLDER_TEMPLATE);
-    folder_make(folder, "many", "en", "mul");
+    folder_make(folder, "many", source, "mul");
     for (size_t i = 0; i < 2; i++)
         link_list(i);
     folder_set_json(folder, "tokenizer",
                     "{'pieces': 'labels.en.vocab', 'target_pieces': 'labels.fr.vocab'}");
     folder_set_json(folder, "defaults", "{'beam_size': 2, 'length_penalty': 0.25}");
+}
+
+/* That and MODEL itself. */
+static void setup(void) {
+    make_labelled("en");
     daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL));
 }
 
@@ -38,6 +43,12 @@ static void teardown(void) {
     for (size_t i = 0; i < 2; i++)
         unlink(files[i]);
     folder_remove(folder);
+}
+
+/* A model that reads several languages, too, as MADLAD-400 does, alone. */
+static void setup_any(void) {
+    make_labelled("mul");
+    daemon_start(&served, ARGUMENTS("--model", folder));
 }
 
 static json_t *first_sentence(const struct reply *reply) {
@@ -207,6 +218,47 @@ START_TEST(the_model_comes_last) {
 }
 END_TEST
 
+/* The languages of the labels are those of the source, too, in every dialect and in batch mode; a
+ * request need not name one. */
+START_TEST(labels_name_the_sources) {
+    struct reply named, unnamed, libre, refused_source;
+    struct outcome outcome;
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'source': 'pt', 'target': 'fr'}",
+                200, &named);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'target': 'fr'}", 200, &unnamed);
+    client_post(&served, "/translate", "{'q': 'A boy plays.', 'source': 'pt', 'target': 'fr'}", 200,
+                &libre);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'source': 'de', 'target': 'fr'}",
+                400, &refused_source);
+    const char *expected = text_at(named.json, "translations.0.text");
+    ck_assert_str_eq(text_at(first_sentence(&named), "source_tokens.0"), ">>fra<<");
+    ck_assert_str_eq(text_at(unnamed.json, "translations.0.text"), expected);
+    ck_assert_str_eq(text_at(libre.json, "translatedText"), expected);
+    ck_assert_str_eq(text_at(refused_source.json, "field"), "source");
+    program_run(ARGUMENTS("translate", "--model", folder, "--from", "pt", "--to", "fr"),
+                "A boy plays.\n", &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_mem_eq(outcome.out, expected, strlen(expected));
+    outcome_done(&outcome);
+    reply_done(&named);
+    reply_done(&unnamed);
+    reply_done(&libre);
+    reply_done(&refused_source);
+
+    static const char *const codes[] = {"fr", "pt-BR", "pt", "sr-Cyrl"};
+    client_send(&served, &(struct call){.path = "/languages"}, &named);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++) {
+            char path[32];
+            snprintf(path, sizeof path, "%zu.targets.%zu", i, j);
+            ck_assert_str_eq(text_at(named.json, path), codes[j]);
+            snprintf(path, sizeof path, "%zu.code", i);
+            ck_assert_str_eq(text_at(named.json, path), codes[i]);
+        }
+    reply_done(&named);
+}
+END_TEST
+
 START_TEST(languages_are_those_of_the_labels) {
     static const char *const targets[] = {"fr", "pt-BR", "pt", "sr-Cyrl"};
     struct reply reply;
@@ -250,6 +302,10 @@ Suite *variant_suite(void) {
     tcase_add_test(tests, the_model_comes_last);
     tcase_add_test(tests, languages_are_those_of_the_labels);
     tcase_add_test(tests, the_models_search_is_the_default);
+    suite_add_tcase(suite, tests);
+    tests = tcase_create("several sources");
+    tcase_add_unchecked_fixture(tests, setup_any, teardown);
+    tcase_add_test(tests, labels_name_the_sources);
     suite_add_tcase(suite, tests);
     return suite;
 }

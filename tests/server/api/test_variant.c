@@ -62,6 +62,28 @@ START_TEST(the_models_own_target) {
 }
 END_TEST
 
+/* "mul" reads any language, farther than a model that names it; with labels, those of the labels.
+ */
+START_TEST(sources_of_many_languages) {
+    static const struct translator_info english = {.source = "en", .target = "fr"},
+                                        any = {.source = "mul", .target = "en"},
+                                        listed = {.source = "mul",
+                                                  .target = "mul",
+                                                  .variants = labels,
+                                                  .variant_count = LABELS};
+    ck_assert_int_eq(pair_source_distance(&english, "en"), 0);
+    ck_assert_int_eq(pair_source_distance(&english, "de"), LANGUAGE_FAR);
+    ck_assert_int_eq(pair_source_distance(&any, "mul"), 0);
+    ck_assert_int_eq(pair_source_distance(&any, "de"), LANGUAGE_FAR - 1);
+    ck_assert_int_eq(pair_source_distance(&any, "x"), LANGUAGE_FAR);
+    ck_assert_int_eq(pair_source_distance(&listed, "pt-BR"), LANGUAGE_FAR - 1);
+    ck_assert_int_eq(pair_source_distance(&listed, "de"), LANGUAGE_FAR);
+    ck_assert_str_eq(pair_source_variant(&listed, "pt-BR"), "pt_br");
+    ck_assert_ptr_null(pair_source_variant(&any, "de"));
+    ck_assert(pair_lists_sources(&listed) && !pair_lists_sources(&any));
+}
+END_TEST
+
 START_TEST(codes_of_variants) {
     static const char *const codes[] = {"fr", "pt-BR", "pt", "sr-Latn", "sr-Cyrl"};
     char code[VARIANT_CODE_BYTES];
@@ -79,6 +101,7 @@ Suite *variant_suite(void) {
     TCase *tests = tcase_create("variant");
     tcase_add_loop_test(tests, codes_mean_variants, 0, sizeof meant / sizeof *meant);
     tcase_add_test(tests, the_models_own_target);
+    tcase_add_test(tests, sources_of_many_languages);
     tcase_add_test(tests, codes_of_variants);
     suite_add_tcase(suite, tests);
     return suite;
