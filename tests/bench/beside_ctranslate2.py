@@ -28,11 +28,21 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 from weights.command import run_command  # noqa: E402
 from weights.evaluation.client import Daemon, Variant, daemon  # noqa: E402
 
-SIZE, HEADS, FILTER, LAYERS, WORDS = 64, 4, 128, (2, 3), 320
 SENTENCES, BEAM, LONGEST = 20, 4, 24
 BOUND = 1e-3
 LANGUAGES = {"ar": "arb_Arab", "cs": "ces_Latn", "de": "deu_Latn", "en": "eng_Latn", "es": "spa_Latn", "fi": "fin_Latn",
              "fr": "fra_Latn", "hi": "hin_Deva", "it": "ita_Latn", "nl": "nld_Latn", "pl": "pol_Latn", "ru": "rus_Cyrl"}
+
+
+@dataclass
+class Shape:
+    """Sizes of a model."""
+
+    size: int = 64
+    heads: int = 4
+    filter: int = 128
+    layers: tuple[int, int] = (2, 3)  # of the encoder and the decoder
+    words: int = 320
 
 
 @dataclass
@@ -41,6 +51,7 @@ class Family:
     vocabulary for each side."""
 
     name: str
+    shape: Shape
     both: dict = field(default_factory=dict)  # arguments of both sides' specifications
     decoder: dict = field(default_factory=dict)  # and of the decoder's
     positions: str = ""  # of the table in the file: sines or learned
@@ -53,6 +64,7 @@ class Family:
     languages: str = ""  # how a language's token looks
     label: str = ""  # a token before the source names the language
     ends: bool = False  # the program that calls CTranslate2 writes </s> itself
+    endless: bool = False  # the model never writes </s>
 
     def token(self, code: str) -> str:
         return self.languages.format(code, LANGUAGES[code])
@@ -61,47 +73,48 @@ class Family:
     def words(self) -> list[str]:
         names = [self.token(code) for code in LANGUAGES] if self.languages else []
         names += [self.label] if self.label else []
-        return [*self.special, *names, *(f"w{i}" for i in range(WORDS - len(self.special) - len(names)))]
+        return [*self.special, *names, *(f"w{i}" for i in range(self.shape.words - len(self.special) - len(names)))]
 
 
-def families(common: ModuleType) -> list[Family]:
-    act = common.Activation
+def families(common: ModuleType, shape: Shape) -> list[Family]:
+    act, root = common.Activation, shape.size**0.5
     begins = {"add_source_eos": True}
     fairseq = {"special": ("<s>", "<pad>", "</s>", "<unk>"), "positions": "sines", "tied": True, "ends": True,
-               "scaled": SIZE**0.5, "config": {"decoder_start_token": "</s>"}}
+               "scaled": root, "config": {"decoder_start_token": "</s>"}}
     t5 = {"special": ("<pad>", "</s>", "<unk>"), "biases": False, "scaled": False, "ends": True,
           "flags": {"queries_scale": 1.0}, "config": {"bos_token": "<pad>", "decoder_start_token": "<pad>"}}
     t5_both = {"rms_norm": True, "relative_attention_bias": True}
     quickmt = {"config": {**begins, "layer_norm_epsilon": 1e-6}, "scaled": True, "positions": "sines"}
     rotary = {"rotary_dim": 0, "rotary_interleave": False}
     return [
-        Family("OpenNMT, Argos", config=begins),
-        Family("Marian, OPUS-MT", {"pre_norm": False, "activation": act.SWISH}, positions="sines", tied=True,
+        Family("OpenNMT, Argos", shape, config=begins),
+        Family("Marian, OPUS-MT", shape, {"pre_norm": False, "activation": act.SWISH}, positions="sines", tied=True,
                flags={"start_from_zero_embedding": True}, config=begins, special=("</s>", "<unk>")),
-        Family("MarianMT of Hugging Face", {"pre_norm": False, "activation": act.SWISH}, positions="sines", tied=True,
-               flags={"start_from_zero_embedding": True}, scaled=SIZE**0.5, special=("</s>", "<unk>"), ends=True,
+        Family("MarianMT of Hugging Face", shape, {"pre_norm": False, "activation": act.SWISH}, positions="sines",
+               tied=True, flags={"start_from_zero_embedding": True}, scaled=root, special=("</s>", "<unk>"), ends=True,
                config={"decoder_start_token": "</s>"}),
-        Family("M2M-100", languages="__{}__", **fairseq),
-        Family("NLLB-200", languages="{1}", **fairseq),
-        Family("mBART-50", {"activation": act.GELU, "layernorm_embedding": True}, languages="{}_XX",
+        Family("M2M-100", shape, languages="__{}__", **fairseq),
+        Family("NLLB-200", shape, languages="{1}", **fairseq),
+        Family("mBART-50", shape, {"activation": act.GELU, "layernorm_embedding": True}, languages="{}_XX",
                **{**fairseq, "positions": "learned"}),
-        Family("mBART-50 of fairseq", {"layernorm_embedding": True}, languages="[{0}_XX]",
+        Family("mBART-50 of fairseq", shape, {"layernorm_embedding": True}, languages="[{0}_XX]",
                **{**fairseq, "ends": False, "config": {"decoder_start_token": "</s>", "add_source_eos": True}}),
-        Family("T5 v1.1", {**t5_both, "activation": act.GELUTanh, "ffn_glu": True}, **t5),
-        Family("T5, tied", {**t5_both}, **{**t5, "tied": True, "flags": {**t5["flags"], "scale_outputs": SIZE**-0.5}}),
-        Family("MADLAD-400", {**t5_both, "activation": act.GELUTanh, "ffn_glu": True}, label="<2fr>",
+        Family("T5 v1.1", shape, {**t5_both, "activation": act.GELUTanh, "ffn_glu": True}, **t5),
+        Family("T5, tied", shape, {**t5_both},
+               **{**t5, "tied": True, "flags": {**t5["flags"], "scale_outputs": 1 / root}}),
+        Family("MADLAD-400", shape, {**t5_both, "activation": act.GELUTanh, "ffn_glu": True}, label="<2fr>",
                **{**t5, "special": ("<unk>", "<s>", "</s>"),
                   "config": {"bos_token": "<s>", "decoder_start_token": "<unk>"}}),
-        Family("quickmt", {"rms_norm": True, "ffn_glu": True, "activation": act.SWISH}, **quickmt),
-        Family("quickmt, no biases", {"rms_norm": True, "ffn_glu": True, "activation": act.SWISH}, biases=False,
+        Family("quickmt", shape, {"rms_norm": True, "ffn_glu": True, "activation": act.SWISH}, **quickmt),
+        Family("quickmt, no biases", shape, {"rms_norm": True, "ffn_glu": True, "activation": act.SWISH}, biases=False,
                **quickmt),
-        Family("GELU, norms behind", {"pre_norm": False, "activation": act.GELU}, config=begins),
-        Family("rotary", {**rotary, "rms_norm": True}, config=begins, biases=False),
-        Family("rotary by neighbours, a part", {"rotary_dim": 8, "rotary_interleave": True}, config=begins),
-        Family("rotary, grouped queries", {**rotary, "num_heads_kv": 2, "rms_norm": True, "ffn_glu": True,
+        Family("GELU, norms behind", shape, {"pre_norm": False, "activation": act.GELU}, config=begins),
+        Family("rotary", shape, {**rotary, "rms_norm": True}, config=begins, biases=False),
+        Family("rotary by neighbours, a part", shape, {"rotary_dim": 8, "rotary_interleave": True}, config=begins),
+        Family("rotary, grouped queries", shape, {**rotary, "num_heads_kv": 2, "rms_norm": True, "ffn_glu": True,
                                            "activation": act.SWISH}, config=begins, biases=False),
-        Family("one key for all heads", {"num_heads_kv": 1}, config=begins),
-        Family("wide heads", {"head_dim": 24}, config=begins),
+        Family("one key for all heads", shape, {"num_heads_kv": 1}, config=begins),
+        Family("wide heads", shape, {"head_dim": 24}, config=begins),
     ]
 
 
@@ -111,10 +124,10 @@ class Filler:
     """Sets the variables of a specification to random numbers."""
 
     def __init__(self, family: Family, module: ModuleType, random: numpy.random.Generator) -> None:
-        self.family, self.module, self.random = family, module, random
-        heads = family.both.get("num_heads_kv", HEADS)
-        self.head = family.both.get("head_dim", SIZE // HEADS)
-        self.width, self.keys = HEADS * self.head, heads * self.head
+        self.family, self.shape, self.module, self.random = family, family.shape, module, random
+        heads, size = self.shape.heads, self.shape.size
+        self.head = family.both.get("head_dim", size // heads)
+        self.width, self.keys = heads * self.head, family.both.get("num_heads_kv", heads) * self.head
 
     def normal(self, centre: float, deviation: float, *dims: int) -> numpy.ndarray:
         return self.random.normal(centre, deviation, dims).astype(numpy.float32)
@@ -125,15 +138,15 @@ class Filler:
             layer.bias = self.normal(0, 0.1, rows)
 
     def norm(self, layer: object) -> None:
-        layer.gamma = self.normal(1, 0.1, SIZE)
+        layer.gamma = self.normal(1, 0.1, self.shape.size)
         if hasattr(layer, "beta"):
-            layer.beta = self.normal(0, 0.1, SIZE)
+            layer.beta = self.normal(0, 0.1, self.shape.size)
 
     def attention(self, layer: object, crosses: bool) -> None:
         sizes = [self.width, 2 * self.keys] if crosses else [self.width + 2 * self.keys]
         for linear, rows in zip(layer.linear, sizes):
-            self.linear(linear, rows, SIZE)
-        self.linear(layer.linear[-1], SIZE, self.width, 8)
+            self.linear(linear, rows, self.shape.size)
+        self.linear(layer.linear[-1], self.shape.size, self.width, 8)
         self.norm(layer.layer_norm)
         if "queries_scale" in self.family.flags:
             layer.queries_scale = self.family.flags["queries_scale"]
@@ -145,22 +158,22 @@ class Filler:
             if hasattr(layer.self_attention, "relative_attention_bias"):
                 first = side.layer[0].self_attention
                 layer.self_attention.relative_attention_bias = (first.relative_attention_bias if i
-                                                                else self.normal(0, 1, 8, HEADS))
+                                                                else self.normal(0, 1, 8, self.shape.heads))
                 layer.self_attention.relative_attention_max_distance = numpy.int32(12)
             if hasattr(layer, "attention"):
                 self.attention(layer.attention, True)
-            self.linear(layer.ffn.linear_0, FILTER, SIZE)
+            self.linear(layer.ffn.linear_0, self.shape.filter, self.shape.size)
             if hasattr(layer.ffn, "linear_0_noact"):
-                self.linear(layer.ffn.linear_0_noact, FILTER, SIZE)
-            self.linear(layer.ffn.linear_1, SIZE, FILTER, 5)
+                self.linear(layer.ffn.linear_0_noact, self.shape.filter, self.shape.size)
+            self.linear(layer.ffn.linear_1, self.shape.size, self.shape.filter, 5)
             self.norm(layer.ffn.layer_norm)
         for name in ("layer_norm", "layernorm_embedding"):
             if hasattr(side, name):
                 self.norm(getattr(side, name))
         if self.family.positions:
             side.position_encodings.encodings = (
-                self.normal(0, 0.5, 64, SIZE) if self.family.positions == "learned"
-                else self.module._make_sinusoidal_position_encodings(SIZE, 64).astype(numpy.float32))
+                self.normal(0, 0.5, 64, self.shape.size) if self.family.positions == "learned"
+                else self.module._make_sinusoidal_position_encodings(self.shape.size, 64).astype(numpy.float32))
         side.scale_embeddings = self.family.scaled
 
     def fill(self, model: object) -> None:
@@ -169,29 +182,32 @@ class Filler:
             if "rotary_dim" in self.family.both and hasattr(side, "position_encodings"):
                 del side.position_encodings
         count = len(self.family.words)
-        deviation = 0.5 if self.family.scaled is False else 1.5 * SIZE**-0.5
-        table = self.normal(0, deviation, count, SIZE)
+        size = self.shape.size
+        deviation = 0.5 if self.family.scaled is False else 1.5 * size**-0.5
+        table = self.normal(0, deviation, count, size)
         tied, end = self.family.tied, self.family.words.index("</s>")
         model.encoder.embeddings[0].weight = table
-        model.decoder.embeddings.weight = table if tied else self.normal(0, deviation, count, SIZE)
-        model.decoder.projection.weight = table if tied else self.normal(0, 2 * SIZE**-0.5, count, SIZE)
-        model.decoder.projection.weight[end] *= 1.7  # so that sentences end
+        model.decoder.embeddings.weight = table if tied else self.normal(0, deviation, count, size)
+        model.decoder.projection.weight = table if tied else self.normal(0, 2 * size**-0.5, count, size)
+        model.decoder.projection.weight[end] *= 0 if self.family.endless else 1.7  # so that sentences end
         if "scale_outputs" in self.family.flags:
             table *= 2 / deviation
         if self.family.biases:
             model.decoder.projection.bias = self.normal(0, 0.5, count)
+            model.decoder.projection.bias[end] -= 1000 if self.family.endless else 0
         for name, value in self.family.flags.items():
             if name != "queries_scale":
                 setattr(model.decoder, name, value)
 
 
-def write(family: Family, folder: Path, kind: str | None) -> None:
+def write(family: Family, folder: Path, kind: str | None, random: numpy.random.Generator) -> None:
     """Writes the model's folder as CTranslate2's converters do. kind: the type of the weights, None: float32."""
     from ctranslate2.converters import marian
     from ctranslate2.specs import transformer_spec as specs
-    model = specs.TransformerSpec(specs.TransformerEncoderSpec(LAYERS[0], HEADS, **family.both),
-                                  specs.TransformerDecoderSpec(LAYERS[1], HEADS, **family.both, **family.decoder))
-    Filler(family, marian, numpy.random.default_rng(8)).fill(model)
+    (encoders, decoders), heads = family.shape.layers, family.shape.heads
+    model = specs.TransformerSpec(specs.TransformerEncoderSpec(encoders, heads, **family.both),
+                                  specs.TransformerDecoderSpec(decoders, heads, **family.both, **family.decoder))
+    Filler(family, marian, random).fill(model)
     model.register_source_vocabulary(family.words)
     model.register_target_vocabulary(family.words)
     for name, value in family.config.items():
@@ -280,13 +296,14 @@ def main() -> None:
     sys.path.insert(0, str(options.package.parent))
     from ctranslate2.specs import common_spec
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    chosen = [family for family in families(common_spec) if not options.family or family.name in options.family]
+    chosen = [family for family in families(common_spec, Shape())
+              if not options.family or family.name in options.family]
     print("| family | greedy | beam 4, the best | all four | tokens | score |\n|---|---|---|---|---|---|")
     holds = True
     with tempfile.TemporaryDirectory() as work:
         for family in chosen:
             folder, models = Path(work) / family.name, Path(work) / "models"
-            write(family, folder, options.type)
+            write(family, folder, options.type, numpy.random.default_rng(8))
             pair = ["mul", "mul"] if family.languages or family.label else ["en", "fr"]
             done = subprocess.run([options.alignd, "import", folder, "--into", models, "--name", family.name, "--from",
                                    pair[0], "--to", pair[1], "--max-target-ratio", "20"], capture_output=True,
