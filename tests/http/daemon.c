@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000, POLL_NS = 1000000 };
+enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000, POLL_MS = 1, MOST_POLL_MS = 50, POLL_SHARE = 8 };
 
 const char *program;
 size_t program_files;
@@ -36,11 +36,15 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits a little. False: it is over. */
+/* Waits a little, and longer the longer it has waited: each look takes the daemon's time. False: it
+ * is over. */
 static bool patience_lasts(struct patience *patience) {
+    int64_t now = now_ms(), most = PATIENCE_MS * program_slowness();
     if (patience->until_ms == 0)
-        patience->until_ms = now_ms() + PATIENCE_MS * program_slowness();
-    nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+        patience->until_ms = now + most;
+    int64_t waited = most - (patience->until_ms - now), pause = POLL_MS + waited / POLL_SHARE;
+    pause = pause < MOST_POLL_MS ? pause : MOST_POLL_MS;
+    nanosleep(&(struct timespec){.tv_nsec = pause * 1000000}, NULL);
     return now_ms() < patience->until_ms;
 }
 
