@@ -399,20 +399,10 @@ static size_t skip_joined(const struct scan *scan, size_t at) {
     return first > at ? end : at;
 }
 
-/* Ctrl+C, key=value, and x^2 + y^2 = 1: after a sign between spaces, an equation goes on with a
- * joined word, letter or number. */
+/* Ctrl+C, key=value. */
 static size_t as_joined(const struct scan *scan) {
     size_t begin = scan->begin,
            end = ascii_letter(scan_peek(scan, begin)) ? skip_joined(scan, begin) : begin;
-    while (end > begin && scan_peek(scan, end) == ' ' &&
-           ascii_among(scan_peek(scan, end + 1), "+-*/=<>") && scan_peek(scan, end + 2) == ' ') {
-        size_t next = end + 3, word = code_end(scan, next), joined = skip_joined(scan, next);
-        bool operand = joined > next || word == next + 1 ||
-                       (word > next && all_in(scan->text + next, word - next, ascii_digit));
-        if (!operand)
-            break;
-        end = joined > next ? joined : word;
-    }
     return scan_ends_word(scan, end) ? end : begin;
 }
 
@@ -605,6 +595,17 @@ static size_t as_rule(const struct scan *scan) {
 #define MOUTH                "[)(\\][DPp*|\\\\/O]"
 #define UNITS                "(min|mol|m|h|s|l|L|dl|kg|g|K|ha)"
 
+/* Equations begin with a letter that has no number before it, since 5 m is a length: x, 2y, f(x),
+ * mc\u00b2, b^2. < <= > >= have spaces around them; = and the signs of two blocks of Unicode,
+ * \u2208 to \u220d and \u2240 to \u227f, need none. */
+#define TERM_ENDS   "(&(\xe2[\x86-\x89])|![\\w'])"
+#define POWER       "(\\r+|^-?[\\l\\d]+)"
+#define VARIABLE    "(\\d*\\l{1,2}" POWER "|-?\\d*\\l(\\(\\l\\))?)" TERM_ENDS
+#define TERM        "(" VARIABLE "|((-|\xe2\x88\x92)?\\d+([.,]\\d+)*|\\{[^{}\n]*})" TERM_ENDS ")"
+#define CALCULATION "(( [-+*/] |[-+*/])" TERM ")"
+#define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2\x89.) ?)"
+#define ARROW       " ?\xe2(\x86[\x90-\x94]|\x87[\x92\x94]) ?"
+
 const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"numbered parameter", NOTATION_CODES, OPAQUE_CODE, CHUNK, "%", NULL, "%\\d{1,2}\\b\\a"},
     {"formula in a line", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", NULL,
@@ -651,8 +652,10 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"object", NOTATION_CODES | NOTATION_MARKDOWN, OPAQUE_CODE, ANYWHERE, "{", NULL,
      "&(\\{ *\")\\k"},
     {"command", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", as_command, NULL},
-    {"comparison", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
-     "\\l( ([<>]=?|=) (\\l|-?\\d+([.,]\\d+)*)\\b)+"},
+    {"equation", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
+     "\\a(" VARIABLE CALCULATION "*(" RELATION TERM CALCULATION "*)+"
+     "|&(\\d*\\l{1,2}" POWER ")" VARIABLE CALCULATION "+"
+     "|\\u(" ARROW "\\u" TERM_ENDS "!( \\l))+)"},
     {"operator", NOTATION_CODES, OPAQUE_CODE, CHUNK, "&|<>=!:+-*/^~", NULL,
      "(+/-|&([!:+*/\\^~-]*[&|<>=])[&|<>=!:+*/\\^~-]{2,8})&([ \t\n.,;?)]|\\z)"},
     {"rule", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "_-=*~#.", as_rule, NULL},

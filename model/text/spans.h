@@ -154,7 +154,7 @@ const char *opaque_name(enum opaque_kind kind);
  * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), words longer than any, letters that
  * repeat
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
- * - x > 5; && != {"a": 1}
+ * - x > 5, a² + b² = c², x ∈ {1, 2}, A→B; && != {"a": 1}
  * - /usr/bin ~/x ./x C:\x, names of files and of hosts
  *
  * With NOTATION_LAYOUT: escapes of line ends and tabs that touch a word; commands after a prompt;

@@ -113,6 +113,11 @@ static const struct {
     {"at 10:30:15, bad:cafe, a:b, 16:9 12:5, 2024-05-01Tea", ""},
     {"R&D, AT&T, Ctrl+C, U+1F600, x^2, key=value", "<R&D><AT&T><Ctrl+C><U+1F600><x^2><key=value>"},
     {"x^2 + y^2 = z^2. and a=b - 1 is, k=v = you", "<x^2 + y^2 = z^2><a=b - 1><k=v>"},
+    {"a\u00b2 + b\u00b2 = c\u00b2; m = E/c\u00b2, f(x) = 2x + 1, x \u2264 5, y\u2208{1, 2}.",
+     "<a\u00b2 + b\u00b2 = c\u00b2><m = E/c\u00b2><f(x) = 2x + 1><x \u2264 5><y\u2208{1, 2}>"},
+    {"A\u2192B\u2192C: B \u2192 C, B \u2192 I go, x\u00b2 - y\u00b2, 3 m = 9, 2 - a, I - a, B "
+     "\u2192 \u00d6l, a = b's",
+     "<A\u2192B\u2192C><B \u2192 C><x\u00b2 - y\u00b2>"},
     {"R & D, salt+pepper, Q&a, 5+3=8, you&me", ""},
     {"H\u2082O, mc\u00b2, 50 m\u00b2, CO\u2082-free", "<H\u2082O><mc\u00b2><m\u00b2><CO\u2082>"},
     {"\\alpha, $HOME, $PATH_X, $5, $AB, a\\b", "<\\alpha><$HOME><$PATH_X><\\b>"},
