@@ -168,7 +168,10 @@ static size_t chunk_end(const char *text, size_t length, size_t begin, bool *pla
     bool compared = ascii_letter(before) && (end < begin + 2 || !ascii_word(text[end - 2])) &&
                     end + 1 < length && text[end] == ' ' &&
                     ascii_among(text[end + 1], "<>=+-*/\xe2");
-    *plain = *plain && !compared && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
+    bool states = ascii_upper(text[begin]) && ascii_upper(before) &&
+                  scan_is_among(text + begin, end - begin, STATEMENTS);
+    *plain =
+        *plain && !compared && !states && repeated < MAX_REPEATED && end - begin <= MAX_LETTERS;
     return end > begin ? end : begin + 1;
 }
 

@@ -55,7 +55,7 @@ struct notation {
     const char *expression;       /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 31, NOTATION_CODE_ROWS = 47 };
+enum { NOTATION_PLACEHOLDER_ROWS = 31, NOTATION_CODE_ROWS = 48 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
     notation_codes[NOTATION_CODE_ROWS];
 
@@ -101,7 +101,8 @@ bool scan_is_among(const char *text, size_t length, const char *words);
 /* True if the name ends with the suffix of a file or a host: README.md, example.org. */
 bool scan_names_file(const char *text, size_t length);
 
-/* The beginning of a statement of SQL. */
+/* The beginning of a statement of SQL, and its first words. */
+#define STATEMENTS   " SELECT INSERT DELETE UPDATE CREATE ALTER DROP "
 #define UP_TO(words) "(!(" words ").)*" words
 #define SQL                                                                                        \
     "(SELECT " UP_TO(" FROM ") "|(INSERT|DELETE) " UP_TO("(INTO |FROM )") "|UPDATE " UP_TO(        \

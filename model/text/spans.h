@@ -139,8 +139,8 @@ const char *opaque_name(enum opaque_kind kind);
  *
  * With NOTATION_CODES also:
  *
- * - $name $HOME $a->b $a[0]; !name %name :name apart from words; %1; <@12> <#f00> <<x>> <br> </b>;
- * [b] [/b] [url=x]
+ * - $name $HOME $a->b $a[0]; !name %name :name :n apart from words; %1; <@12> <#f00> <<x>> <br>
+ * </b>; [b] [/b] [url=x]
  * - \( x \) \[ x \] $$ x $$ $x^2$ \begin{equation} x \end{equation} \frac{1}{x}
  * - \n \t \u00e9 \" and other escapes; braces, backslashes and marks such as ** that belong to
  * nothing else
@@ -154,8 +154,8 @@ const char *opaque_name(enum opaque_kind kind);
  * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), words longer than any, letters that
  * repeat
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase
- * - x > 5, a² + b² = c², x ∈ {1, 2}, A→B; && != {"a": 1}
- * - /usr/bin ~/x ./x C:\x, names of files and of hosts
+ * - x > 5, a² + b² = c², x ∈ {1, 2}, A→B; && != {"a": 1}; SELECT a FROM b;
+ * - /usr/bin ~/x ./x C:\x \\host\x, names of files and of hosts
  *
  * With NOTATION_LAYOUT: escapes of line ends and tabs that touch a word; commands after a prompt;
  * lines of code with what is indented below them. */
