@@ -623,6 +623,10 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"environment", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", as_environment, NULL},
     {"trade mark", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, as_trade_mark, NULL},
     {"selector", NOTATION_CODES, OPAQUE_SYMBOL, ANYWHERE, NULL, as_selector, NULL},
+    {"minutes and seconds", NOTATION_CODES, OPAQUE_CODE, WORD, "0123456789", NULL,
+     "\\p[^.,]\\d{1,3}(\xc2\xb0\\d{1,2})?('|\xe2\x80\xb2)\\d{1,2}!\\d(\"|''|\xe2\x80\xb3)?([NSEWO]"
+     "\\b)?"
+     "![\\w']"},
     {"measure", NOTATION_CODES, OPAQUE_NUMBER, WORD, "-+0123456789\xe2", NULL,
      "\\p[^.,]([-+]|\xe2\x88\x92)?&(\\d[0-9.,]{0,11}!\\d)\\d+([.,]\\d+)*(\\s?\xc2\xb0[CFK]\\b|"
      "\xc2\xb0\\b|\\s?\\l{"

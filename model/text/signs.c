@@ -129,6 +129,16 @@ static enum kind kind_of(const struct sign_rules *rules, int32_t c) {
     return SIGN;
 }
 
+/* Returns whether the apostrophe before text[end], which follows a digit, means feet or minutes: no
+ * letter and no group of thousands follows. */
+static bool is_prime(const char *text, size_t length, size_t end) {
+    enum { GROUP = 3 };
+    size_t digits = end;
+    while (digits < length && ascii_digit(text[digits]))
+        digits++;
+    return digits - end != GROUP && (digits == length || !ascii_word(text[digits]));
+}
+
 bool signs_any(const struct sign_rules *rules, const char *text, size_t length) {
     bool edge = true; /* an apostrophe here may open a quotation */
     for (size_t at = 0; at < length;) {
@@ -150,7 +160,8 @@ bool signs_any(const struct sign_rules *rules, const char *text, size_t length) 
             edge = c == '-' || c > 0x80;
             continue;
         case APOSTROPHE:
-            if (edge)
+            if (edge ||
+                (byte == '\'' && ascii_digit(text[begin - 1]) && is_prime(text, length, at)))
                 return true;
             continue;
         default:
@@ -289,10 +300,11 @@ static bool read_quote(struct reader *reader, int32_t c, size_t begin, size_t en
     bool begins = is_edge(reader, left) && !character_is_space(right) &&
                   !character_is_among(right, L".,;:!?\u2026");
     bool ends = !character_is_space(left) && !is_word(right);
+    if (!known && neutral && character_digit(left) >= 0 &&
+        (!single || is_prime(reader->text, reader->length, end)))
+        return add(reader, begin, end, (single ? 0x2032 : 0x2033) | REPEAT, false);
     if (single && is_word(left) && is_word(right))
         return true;
-    if (!known && c == '"' && character_digit(left) >= 0) /* inches */
-        return add(reader, begin, end, 0x2033, false);
     bool closes = known && (!neutral || ends || !begins);
     bool opens = !closes && (single ? begins : begins || !ends || directed);
     if (single && !closes && !opens)
@@ -615,7 +627,9 @@ static size_t count_words(int32_t sign, const char *code, const char *text) {
             for (const char *at = text; *at; at++)
                 found += strncmp(at, word, n - numbers) == 0 &&
                          (at == text || !ascii_word(at[-1])) &&
-                         (numbers ? is_before_digit(at + n - 1) : !ascii_word(at[n]));
+                         (numbers                     ? is_before_digit(at + n - 1)
+                          : ascii_letter(word[n - 1]) ? !ascii_word(at[n])
+                                                      : !ascii_letter(at[n])); /* -5 */
         }
     }
     return found;

@@ -137,6 +137,8 @@ static const struct {
     {"My iPhone and getName, McDonald and JavaScript", "<iPhone><getName>"},
     {"Send \\\\host\\my-dir\\a_b.docx, then \\\\n \\\" and",
      "<\\\\host\\my-dir\\a_b.docx><\\\\n><\\\">"},
+    {"in 1'02\", 5'11 and 5\u20329\u2033 at 48\u00b051'24\"N, 1'000'000 of 5' 11\", 3'5x, 1'234",
+     "<1'02\"><5'11><5\u20329\u2033><48\u00b051'24\"N>"},
     {"There are :n of :m, at 0645Z or 06:45Z, 5 :9 a:b: c", "<:n><:m><0645Z><06:45Z>"},
     {"Try SELECT name FROM t WHERE a >= 18; to see. DELETE IT FROM HERE; or SELECT a FROM b",
      "<SELECT name FROM t WHERE a >= 18;>"},
