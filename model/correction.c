@@ -274,7 +274,7 @@ static size_t count_differences(const struct sentence *sentence) {
 
 /* ---- the retry ---- */
 
-/* One or several amounts that the model reads as one: 10:30, 10-20, 5/12/2010. */
+/* One or several amounts that the model reads as one: 10:30, 10h30, 10-20, 5/12/2010. */
 struct joined {
     struct span part;
     char written[MOST_JOINED];
@@ -307,7 +307,8 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
         size_t length = amount->span.begin - out->part.end;
         bool touches = (length == 1 && strchr("-:/.,", *between)) ||
                        (length == sizeof en_dash - 1 && memcmp(between, en_dash, length) == 0);
-        if (any && (amount->weak || !touches))
+        bool minutes = any && amount->minute && !touches; /* 18h30, 18 h 30 */
+        if (any && (amount->weak || !(touches || minutes)))
             return 1;
         if (numbers_write(sentence->translator->target_numbers, text, amount, arena, &form, NULL) !=
             0)
@@ -317,7 +318,8 @@ static int next_joined(const struct sentence *sentence, const struct amounts *am
         if (!written && !any)
             continue;
         if (!written || (any && part.begin < out->part.end) ||
-            (any && !joined_add(out, text + out->part.end, part.begin - out->part.end)) ||
+            (any && !joined_add(out, minutes ? ":" : text + out->part.end,
+                                minutes ? 1 : part.begin - out->part.end)) ||
             !joined_add(out, written, strlen(written))) {
             if (any)
                 return 1;

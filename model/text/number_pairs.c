@@ -85,8 +85,8 @@ struct pairing {
 };
 
 /* True if the target may write this amount of the source so, if their values agree: a label is
- * never written otherwise, and an hour after noon is one of twelve only where the text says which.
- */
+ * never written otherwise, an hour after noon is one of twelve only where the text says which,
+ * minutes stay minutes, and a unit stays beside its number. */
 static bool may_be_written(const struct pairing *pairing, const struct amount *left,
                            const struct amount *right) {
     const struct amount *source = pairing->target_left ? right : left,
@@ -96,6 +96,9 @@ static bool may_be_written(const struct pairing *pairing, const struct amount *l
     int hour = numbers_integer(source->value), twelfth = numbers_integer(target->value);
     if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 &&
         !target->daytime)
+        return false;
+    if (!target->weak && ((source->minute && !target->minute && source->value.mantissa > 0) ||
+                          (source->unit.end > 0 && target->bare)))
         return false;
     return !pairing->strict || !target->foreign;
 }

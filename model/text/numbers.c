@@ -163,6 +163,33 @@ static bool is_measured(const struct reader *reader, size_t at) {
     return has_role(reader, next, NUMBER_UNIT | NUMBER_MEASURE);
 }
 
+/* Returns the symbol of a unit after the last piece of a number: 5 km, 72V, but not those that may
+ * be other words, as in 100 v. Chr. and l'an, nor an hour's, which a colon may replace. */
+static struct span unit_after(const struct reader *reader, const struct amount *amount, size_t at) {
+    bool touches = amount->symbol.end > 0 && amount->symbol.end == reader->pieces[at].end;
+    size_t next = touches ? at : at + 1;
+    bool unit = has_role(reader, next, NUMBER_UNIT) && !has_role(reader, next, NUMBER_CLOCK) &&
+                !is_joint(reader, next + 1);
+    const struct piece *piece = unit ? &reader->pieces[next] : NULL;
+    bool symbol = unit && (touches || piece->end > piece->begin + 1 ||
+                           ascii_among(reader->text[piece->begin], "gml"));
+    return symbol ? (struct span){piece->begin, piece->end} : (struct span){0, 0};
+}
+
+/* True if no unit, sign or word of more than three letters follows the last piece of a number, nor
+ * another number that has one: 5 or 6 kg. */
+static bool is_bare(const struct reader *reader, const struct amount *amount, size_t at) {
+    enum { SHORT = 3 };
+    size_t next = at + 1 + (is_dash(reader, at + 1) && is_joint(reader, at + 1));
+    const struct piece *word = is_kind(reader, next, PIECE_WORD) ? &reader->pieces[next] : NULL;
+    bool linked = is_kind(reader, next, PIECE_NUMBER) ||
+                  (is_kind(reader, next + 1, PIECE_NUMBER) &&
+                   (is_kind(reader, next, PIECE_MARK) || has_role(reader, next, NUMBER_LINK)));
+    return !amount->measured && amount->symbol.end == 0 && (amount->sign | amount->shared) == 0 &&
+           amount->tens == 0 && !linked &&
+           !(word && (word->end - word->begin > SHORT || has_role(reader, next, NUMBER_CLOCK)));
+}
+
 /* The numbers around a full stop are a label (version 3.8, section 1.1) unless something makes them
  * a quantity: weights/EXPERIMENTS.md has the counts. */
 static bool is_label(const struct reader *reader, const struct amount *amount, size_t at) {
@@ -464,6 +491,8 @@ static size_t read_number(struct reader *reader, size_t at) {
     if (!amount.weak && !amount.ordinal && !amount.decade)
         last = read_after(reader, &amount, last);
     amount.measured = is_measured(reader, last);
+    amount.unit = unit_after(reader, &amount, last);
+    amount.bare = is_bare(reader, &amount, last);
     amount.label = is_label(reader, &amount, at);
     return add_amount(reader, &amount) ? last + 1 : 0;
 }

@@ -174,6 +174,24 @@ START_TEST(a_second_attempt_has_the_names) {
 }
 END_TEST
 
+/* An hour and its minutes are held together, as any language may write them, also where a letter
+ * joined them. */
+START_TEST(a_second_attempt_has_the_hour_with_its_minutes) {
+    translator_free(translator);
+    translator = translator_open("weights/fr-en", NULL, &err);
+    ck_assert_msg(translator != NULL, "%s", err.message);
+    struct sentence *meeting = prepare("Rdv demain à 18h30 chez @paul_b.", &greedy);
+    decode(meeting);
+    struct sentence *second = correction_try_again(meeting, NULL);
+    ck_assert_ptr_nonnull(second);
+    decode(second);
+    correction_choose(meeting, second);
+    ck_assert_uint_eq(count_differences(meeting), 0);
+    ck_assert_msg(strstr(render(meeting), " 18:30 "), "%s", render(meeting));
+    sentence_done(meeting);
+}
+END_TEST
+
 /* The first stays where the second was not decoded. */
 START_TEST(a_second_that_is_not_decoded_changes_nothing) {
     struct sentence *sentence =
@@ -221,6 +239,7 @@ Suite *amounts_suite(void) {
     tcase_add_test(tcase, signs_are_put_beside_their_words);
     tcase_add_test(tcase, all_signs_are_put_in_order);
     tcase_add_test(tcase, a_second_attempt_has_the_names);
+    tcase_add_test(tcase, a_second_attempt_has_the_hour_with_its_minutes);
     tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
     tcase_add_test(tcase, only_sentences_with_digits_are_compared);
     tcase_add_test(tcase, a_sign_goes_where_the_language_puts_it);
