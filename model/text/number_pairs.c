@@ -84,6 +84,14 @@ struct pairing {
     bool target_left, strict;
 };
 
+/* True if the symbol of a unit, of one or two letters, has got capitals: Mm for mm. A litre has
+ * both. */
+static bool is_respelt(uint32_t source, uint32_t target) {
+    const uint32_t small = 0x2020, both = UINT16_MAX;
+    return source != target && source <= both && target > 0 && (source & UINT8_MAX) != 'l' &&
+           (source | small) == (target | small) && (source & target) == target;
+}
+
 /* True if the target may write this amount of the source so, if their values agree: a label is
  * never written otherwise, an hour after noon is one of twelve only where the text says which,
  * minutes stay minutes, and a unit stays beside its number. */
@@ -97,8 +105,9 @@ static bool may_be_written(const struct pairing *pairing, const struct amount *l
     if ((source->clock || target->clock) && hour > 12 && hour <= 24 && twelfth == hour - 12 &&
         !target->daytime)
         return false;
-    if (!target->weak && ((source->minute && !target->minute && source->value.mantissa > 0) ||
-                          (source->unit.end > 0 && target->bare)))
+    if (!target->weak &&
+        ((source->minute && !target->minute && source->value.mantissa > 0) ||
+         (source->unit > 0 && target->bare) || is_respelt(source->unit, target->unit)))
         return false;
     return !pairing->strict || !target->foreign;
 }

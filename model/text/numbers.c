@@ -163,17 +163,22 @@ static bool is_measured(const struct reader *reader, size_t at) {
     return has_role(reader, next, NUMBER_UNIT | NUMBER_MEASURE);
 }
 
-/* Returns the symbol of a unit after the last piece of a number: 5 km, 72V, but not those that may
- * be other words, as in 100 v. Chr. and l'an, nor an hour's, which a colon may replace. */
-static struct span unit_after(const struct reader *reader, const struct amount *amount, size_t at) {
+/* Reads the symbol of a unit after the last piece of a number: 5 km, 72V, but not those that may be
+ * other words, as in 100 v. Chr. and l'an, nor an hour's, which a colon may replace. */
+static void read_unit(const struct reader *reader, struct amount *amount, size_t at) {
     bool touches = amount->symbol.end > 0 && amount->symbol.end == reader->pieces[at].end;
     size_t next = touches ? at : at + 1;
-    bool unit = has_role(reader, next, NUMBER_UNIT) && !has_role(reader, next, NUMBER_CLOCK) &&
-                !is_joint(reader, next + 1);
-    const struct piece *piece = unit ? &reader->pieces[next] : NULL;
-    bool symbol = unit && (touches || piece->end > piece->begin + 1 ||
-                           ascii_among(reader->text[piece->begin], "gml"));
-    return symbol ? (struct span){piece->begin, piece->end} : (struct span){0, 0};
+    if (!has_role(reader, next, NUMBER_UNIT) || has_role(reader, next, NUMBER_CLOCK) ||
+        is_joint(reader, next + 1))
+        return;
+    const struct piece *piece = &reader->pieces[next];
+    if (!touches && piece->end == piece->begin + 1 &&
+        !ascii_among(reader->text[piece->begin], "gml"))
+        return;
+    for (size_t i = piece->begin; i < piece->end && i < piece->begin + sizeof amount->unit; i++)
+        amount->unit = amount->unit << 8 | (unsigned char)reader->text[i];
+    if (amount->symbol.end == 0 && amount->sign == 0 && amount->tens == 0)
+        amount->symbol = (struct span){piece->begin, amount->span.end = piece->end};
 }
 
 /* True if no unit, sign or word of more than three letters follows the last piece of a number, nor
@@ -491,9 +496,9 @@ static size_t read_number(struct reader *reader, size_t at) {
     if (!amount.weak && !amount.ordinal && !amount.decade)
         last = read_after(reader, &amount, last);
     amount.measured = is_measured(reader, last);
-    amount.unit = unit_after(reader, &amount, last);
-    amount.bare = is_bare(reader, &amount, last);
     amount.label = is_label(reader, &amount, at);
+    read_unit(reader, &amount, last);
+    amount.bare = is_bare(reader, &amount, last);
     return add_amount(reader, &amount) ? last + 1 : 0;
 }
 

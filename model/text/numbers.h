@@ -128,7 +128,7 @@ struct amount {
     bool label;               /* a name, which every language writes alike: Python 3.8, Part IV */
     bool article;             /* "a" */
     bool measured;            /* a unit follows it: 2.5 hectares */
-    struct span unit;         /* the symbol of a unit that follows it, km of 5 km; may be empty */
+    uint32_t unit;            /* the letters of a unit's symbol that follows it, km of 5 km, or 0 */
     bool bare;                /* nothing follows that may name what it counts */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
@@ -157,9 +157,10 @@ struct number_difference {
 };
 /* A label of the source agrees only with the same label; a Roman numeral also with a number of its
  * value: World War II and Zweiter Weltkrieg. The minutes of an hour agree only with minutes, and an
- * amount with the symbol of a unit with none that is bare. strict: an amount that the target writes
- * in another language's notation agrees with none, because readers may take it for a thousand times
- * as much. Takes the time of sorting. Returns -1 with ERROR_MEMORY. */
+ * amount with the symbol of a unit with none that is bare or has the symbol with capitals. strict:
+ * an amount that the target writes in another language's notation agrees with none, because readers
+ * may take it for a thousand times as much. Takes the time of sorting. Returns -1 with
+ * ERROR_MEMORY. */
 int numbers_compare(const struct amounts *source, const struct amounts *target, bool strict,
                     struct arena *arena, struct number_difference *out, struct error *err);
 
