@@ -217,14 +217,17 @@ int correction_check_numbers(const struct translator *source_model,
 
 static void compare_signs(struct sentence *sentence, const struct hypothesis *best,
                           struct compared *compared, struct arena *scratch) {
-    const struct sign_rules *rules = &sentence->translator->sign_rules;
-    const char *own = arena_copy(scratch, own_text(sentence), own_length(sentence));
-    struct compared_signs signs;
-    if (own && list_skipped(sentence, best, scratch, compared) &&
-        read_signs(rules, (struct bytes){own, own_length(sentence)}, compared, scratch, &signs) ==
-            0)
-        keep_lists(sentence, CHECK_SIGNS, &signs.difference.source,
-                   &(struct lacking){compared->rendering.text, signs.difference.target});
+    struct mending mending = {.sentence = sentence,
+                              .source =
+                                  arena_copy(scratch, own_text(sentence), own_length(sentence)),
+                              .translation = &compared->rendering};
+    const struct bytes own = {mending.source, own_length(sentence)};
+    if (mending.source && list_skipped(sentence, best, scratch, compared) &&
+        read_signs(&sentence->translator->sign_rules, own, compared, scratch, &mending.signs) ==
+            0 &&
+        mending_find_strangers(&mending, scratch, &mending.signs.difference))
+        keep_lists(sentence, CHECK_SIGNS, &mending.signs.difference.source,
+                   &(struct lacking){compared->rendering.text, mending.signs.difference.target});
 }
 
 /* Returns whether a token may write a sign that the source lacks. Most translations have no such

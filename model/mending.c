@@ -473,3 +473,87 @@ bool mending_as_written(const struct mending *mending, struct arena *arena, stru
                         size_t *count) {
     return put_in_order(mending, false, arena, edits, count);
 }
+
+/* ---- signs that join words ---- */
+
+/* True if the sign stands between two letters. */
+static bool joins_letters(const char *text, struct span sign) {
+    size_t before = sign.begin, after = sign.end;
+    return before > 0 && text[after] && character_is_letter(character_previous(text, &before)) &&
+           character_is_letter(character_next(text, strlen(text), &after)) &&
+           !ascii_digit(text[before]) && !ascii_digit(text[sign.end]);
+}
+
+/* Returns the bytes around the sign up to white space. */
+static struct span chunk_around(const char *text, struct span sign) {
+    while (!character_space_before(text, sign.begin))
+        character_previous(text, &sign.begin);
+    for (size_t length = strlen(text); !character_space_after(text, sign.end);)
+        character_next(text, length, &sign.end);
+    return sign;
+}
+
+/* Returns whether a token of this word of the translation is aligned with the source's bytes. */
+static bool belongs(const struct mending *mending, struct span word, struct span source) {
+    const struct sentence *sentence = mending->sentence;
+    const struct hypothesis *h = &sentence->hypotheses[0];
+    for (size_t i = 0; i < h->length; i++) {
+        struct span token = word_of(sentence, mending->translation, i);
+        if (token.begin < word.end && word.begin < token.end && token.begin < token.end &&
+            is_aligned(sentence, h, i, source))
+            return true;
+    }
+    return false;
+}
+
+/* Finds the n-th sign of this key. Returns NULL if there are less; *count: how many there are. */
+static const struct sign *find_sign(const struct signs *signs, uint32_t key, size_t n,
+                                    size_t *count) {
+    const struct sign *found = NULL;
+    *count = 0;
+    for (size_t i = 0; i < signs->count; i++)
+        if (signs->all[i].key == key && (*count)++ == n)
+            found = &signs->all[i];
+    return found;
+}
+
+static bool add_span(struct spans *spans, struct span span, struct arena *arena) {
+    struct span *all = arena_alloc(arena, spans->count + 1, sizeof *all);
+    if (!all)
+        return false;
+    if (spans->count > 0)
+        memcpy(all, spans->all, spans->count * sizeof *all);
+    all[spans->count] = span;
+    *spans = (struct spans){all, spans->count + 1};
+    return true;
+}
+
+bool mending_find_strangers(const struct mending *mending, struct arena *arena,
+                            struct sign_difference *difference) {
+    const struct hypothesis *h = &mending->sentence->hypotheses[0];
+    const struct signs *source = &mending->signs.source, *target = &mending->signs.target;
+    const char *text = mending->translation->text;
+    size_t most = source->count < MOST_ORDERED ? source->count : MOST_ORDERED;
+    for (size_t i = 0; i < most && (h->alignment || h->attention); i++) {
+        const struct sign *sign = &source->all[i], *there;
+        size_t same = 0, here, others;
+        if (sign->weak || signs_is_name(sign) || !joins_letters(mending->source, sign->span))
+            continue;
+        for (size_t k = 0; k < i; k++)
+            same += source->all[k].key == sign->key;
+        there = find_sign(target, sign->key, same, &others);
+        find_sign(source, sign->key, same, &here);
+        if (!there || here != others)
+            continue;
+        struct span chunk = chunk_around(mending->source, sign->span),
+                    left = word_beside(text, there->span.begin, false),
+                    right = word_beside(text, there->span.end, true);
+        bool joins = left.end == there->span.begin && right.begin == there->span.end &&
+                     left.begin < left.end && right.begin < right.end;
+        if ((!joins || !belongs(mending, left, chunk) || !belongs(mending, right, chunk)) &&
+            (!add_span(&difference->source, sign->span, arena) ||
+             !add_span(&difference->target, there->span, arena)))
+            return false;
+    }
+    return true;
+}

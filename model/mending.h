@@ -42,4 +42,10 @@ bool mending_in_order(const struct mending *mending, struct arena *arena, struct
 bool mending_as_written(const struct mending *mending, struct arena *arena, struct edit **edits,
                         size_t *count);
 
+/* Adds to the difference, in the arena, the signs of both texts that join words, as in he/she, but
+ * in the translation words of which one belongs to another part of the source. Only signs that the
+ * texts have equally often are looked at. Returns false if memory is out. */
+bool mending_find_strangers(const struct mending *mending, struct arena *arena,
+                            struct sign_difference *difference);
+
 #endif

@@ -159,6 +159,26 @@ START_TEST(all_signs_are_put_in_order) {
 }
 END_TEST
 
+/* A sign that joins words of one meaning joins no others: otherwise it is missing. */
+START_TEST(a_sign_joins_the_words_that_it_joined) {
+    struct sentence *sentence = prepare("He/she must bring his/her book.", &greedy);
+    decode(sentence);
+    struct sentence *second = correction_try_again(sentence, NULL);
+    if (second) {
+        decode(second);
+        correction_choose(sentence, second);
+    }
+    ck_assert_uint_gt(sentence->check->lists[CHECK_SIGNS].source_count, 0);
+    ck_assert_msg(!strstr(render(sentence), "/doit"), "%s", render(sentence));
+    sentence_done(sentence);
+    sentence = prepare("Take the red and/or the blue pen.", &greedy);
+    decode(sentence);
+    ck_assert_ptr_null(correction_try_again(sentence, NULL));
+    ck_assert_msg(strstr(render(sentence), "et/ou"), "%s", render(sentence));
+    sentence_done(sentence);
+}
+END_TEST
+
 /* A name that is lost is held. */
 START_TEST(a_second_attempt_has_the_names) {
     struct sentence *plan = prepare("Plan A failed.", &greedy);
@@ -238,6 +258,7 @@ Suite *amounts_suite(void) {
     tcase_add_test(tcase, a_second_attempt_is_no_worse);
     tcase_add_test(tcase, signs_are_put_beside_their_words);
     tcase_add_test(tcase, all_signs_are_put_in_order);
+    tcase_add_test(tcase, a_sign_joins_the_words_that_it_joined);
     tcase_add_test(tcase, a_second_attempt_has_the_names);
     tcase_add_test(tcase, a_second_attempt_has_the_hour_with_its_minutes);
     tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
