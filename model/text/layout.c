@@ -537,10 +537,12 @@ static size_t outer_marks(const char *text, size_t begin, size_t end, size_t *la
 
 /* Returns where the opaque runs begin that end text[begin,end) with only white space between them,
  * from the first one of them that is a picture or another symbol, with the white space before it:
- * "See you. :-) https://example.com #party". Returns end if there is none. */
+ * "See you. :-) https://example.com #party". The full stop after a picture goes with it, since a
+ * model may lose the word before the two. Returns end if there is none. */
 static size_t trailing_runs(const struct opaque_runs *held, const char *text, size_t begin,
                             size_t end) {
-    size_t found = end, at = end, last = 0;
+    bool stopped = end > begin + 1 && text[end - 1] == '.' && text[end - 2] != '.';
+    size_t found = end, at = end - stopped, last = 0;
     for (size_t most = held->count;
          last < most;) { /* last becomes the number of runs that begin before the end */
         size_t middle = last + (most - last) / 2;
@@ -554,7 +556,7 @@ static size_t trailing_runs(const struct opaque_runs *held, const char *text, si
         if (skip_spaces(text, run->end, at) < at || run->written || closes_marks(text, begin, run))
             break;
         at = run->begin;
-        if (run->kind == OPAQUE_EMOJI || run->kind == OPAQUE_SYMBOL)
+        if (run->kind == OPAQUE_EMOJI || (run->kind == OPAQUE_SYMBOL && !stopped))
             found = at;
     }
     for (size_t before = found;
