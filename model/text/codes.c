@@ -597,13 +597,14 @@ static size_t as_rule(const struct scan *scan) {
 
 /* Equations begin with a letter that has no number before it, since 5 m is a length: x, 2y, f(x),
  * mc\u00b2, b^2. < <= > >= have spaces around them; = and the signs of two blocks of Unicode,
- * \u2208 to \u220d and \u2240 to \u227f, need none. */
-#define TERM_ENDS   "(&(\xe2[\x86-\x89])|![\\w'])"
+ * \u2208 to \u220d and \u2240 to \u22bf, need none. */
+#define TERM_ENDS   "(&(\xe2[\x86-\x8a])|![\\w'])"
 #define POWER       "(\\r+|^-?[\\l\\d]+)"
 #define VARIABLE    "(\\d*\\l{1,2}" POWER "|-?\\d*\\l(\\(\\l\\))?)" TERM_ENDS
-#define TERM        "(" VARIABLE "|((-|\xe2\x88\x92)?\\d+([.,]\\d+)*|\\{[^{}\n]*})" TERM_ENDS ")"
-#define CALCULATION "(( [-+*/] |[-+*/])" TERM ")"
-#define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2\x89.) ?)"
+#define TERM        "(" VARIABLE "|((-|" MINUS ")?\\d+([.,]\\d+)*|\\{[^{}\n]*}|\xe2\x84.)" TERM_ENDS ")"
+#define MINUS       "\xe2\x88\x92"
+#define CALCULATION "(( ([-+*/]|" MINUS ") |[-+*/]|" MINUS ")" TERM ")"
+#define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2[\x89\x8a].) ?)"
 #define ARROW       " ?\xe2(\x86[\x90-\x94]|\x87[\x92\x94]) ?"
 
 const struct notation notation_codes[NOTATION_CODE_ROWS] = {

@@ -84,11 +84,13 @@ struct pairing {
     bool target_left, strict;
 };
 
-/* True if the symbol of a unit, of one or two letters, has got capitals: Mm for mm. A litre has
- * both. */
+/* True if the symbol of a unit, of one or two letters, has got capitals: Mm for mm. A litre's l may
+ * have one. */
 static bool is_respelt(uint32_t source, uint32_t target) {
-    const uint32_t small = 0x2020, both = UINT16_MAX;
-    return source != target && source <= both && target > 0 && (source & UINT8_MAX) != 'l' &&
+    const uint32_t small = 0x2020, both = UINT16_MAX, last = UINT8_MAX;
+    if ((source & last) == 'l' && (target & last) == 'L')
+        target |= 0x20;
+    return source != target && source <= both && target > 0 &&
            (source | small) == (target | small) && (source & target) == target;
 }
 

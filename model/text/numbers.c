@@ -173,7 +173,7 @@ static void read_unit(const struct reader *reader, struct amount *amount, size_t
         return;
     const struct piece *piece = &reader->pieces[next];
     if (!touches && piece->end == piece->begin + 1 &&
-        !ascii_among(reader->text[piece->begin], "gml"))
+        !ascii_among(reader->text[piece->begin], "gmls"))
         return;
     for (size_t i = piece->begin; i < piece->end && i < piece->begin + sizeof amount->unit; i++)
         amount->unit = amount->unit << 8 | (unsigned char)reader->text[i];

@@ -179,6 +179,8 @@ static const struct {
     {"en", "5%", "de", "5", "5% -> 5"},
     {"en", "2 dogs and 2 cats", "fr", "deux chiens et chats", "2 -> "},
     {"en", "two dogs", "fr", "3 chiens", " -> 3"},
+    {"fr", "Attendez 10 s.", "en", "Wait 10.", "10 s -> 10"},
+    {"en", "Add 250 ml and 5 ml.", "de", "250 ML und 5 mL hinzufügen.", "250 ml -> 250 ML"},
     {"de", "5 min warten", "en", "5 to wait", "5 min -> 5"},
     {"en", "400 m in 3 s", "de", "400 in 3 Sekunden", "400 m -> 400"},
     {"en", "It weighs 72kg.", "fr", "Il pèse 72.", "72kg -> 72"},
