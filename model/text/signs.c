@@ -32,6 +32,8 @@ struct words {
  * words that are not names. */
 enum { NAMES = -1, NO_NAMES = -2 };
 
+enum { EN_DASH = 0x2013 };
+
 static const struct words words_of[] = {
 #define LANGUAGE(code, marks, open, close)
 #define WORDS(sign, code, words) {sign, code, words},
@@ -156,6 +158,8 @@ bool signs_any(const struct sign_rules *rules, const char *text, size_t length) 
         case MARK:
             if (at < length && text[at] == text[begin] &&
                 strncmp(text + begin, text + at, at - begin) == 0)
+                return true;
+            if (c == EN_DASH && !edge && at < length && text[at] != ' ')
                 return true;
             edge = c == '-' || c > 0x80;
             continue;
@@ -332,9 +336,23 @@ static bool read_bracket(struct reader *reader, int32_t c, enum kind kind, size_
     return true;
 }
 
+/* Returns whether an en dash joins what it touches, as in Mon\u2013Fri, in languages whose words
+ * for this are known. */
+static bool is_ranged(const struct reader *reader, size_t begin, size_t end) {
+    const char *source = reader->rules->source->code, *target = reader->rules->target->code;
+    size_t known = 0;
+    for (size_t i = 0; i < WORD_ROWS; i++)
+        known += words_of[i].sign == EN_DASH &&
+                 (strcmp(words_of[i].code, source) == 0 || strcmp(words_of[i].code, target) == 0);
+    return known == 2 && !character_is_space(before(reader, begin)) &&
+           !character_is_space(after(reader, end));
+}
+
 /* Reads a sign or mark that stands here `repeats` times. */
 static bool read_sign(struct reader *reader, int32_t c, enum kind kind, size_t repeats,
                       size_t begin, size_t end) {
+    if (c == EN_DASH && repeats == 1 && is_ranged(reader, begin, end))
+        return add(reader, begin, end, EN_DASH | REPEAT, false);
     bool dash = kind == MARK && repeats == 1 && character_is_among(c, L"\u2013\u2014");
     if (dash || (kind == MARK && repeats == 1 &&
                  c == 0x2026)) /* -- may become a dash, and ... one character */
@@ -623,13 +641,15 @@ static size_t count_words(int32_t sign, const char *code, const char *text) {
             continue;
         for (size_t n; *word; word += n + (word[n] == '|')) {
             n = strcspn(word, "|");
-            bool numbers = word[n - 1] == '#';
+            bool numbers = word[n - 1] == '#', within = word[n - 1] == '~',
+                 letters = ascii_letter(word[n - 1]);
             for (const char *at = text; *at; at++)
-                found += strncmp(at, word, n - numbers) == 0 &&
-                         (at == text || !ascii_word(at[-1])) &&
-                         (numbers                     ? is_before_digit(at + n - 1)
-                          : ascii_letter(word[n - 1]) ? !ascii_word(at[n])
-                                                      : !ascii_letter(at[n])); /* -5 */
+                found += strncmp(at, word, n - numbers - within) == 0 &&
+                         (within || at == text || !ascii_word(at[-1])) &&
+                         (numbers   ? is_before_digit(at + n - 1)
+                          : within  ? true
+                          : letters ? !ascii_word(at[n])
+                                    : !ascii_letter(at[n])); /* -5 */
         }
     }
     return found;
