@@ -158,7 +158,9 @@ int readable_init(struct readable *readable, const struct tokenizer *source,
         }
     }
 
-    /* a mark is respelled if the tokenizer turns it into a piece that cannot be read */
+    /* a mark is respelled if the tokenizer turns it into a piece that cannot be read, or an
+     * invisible one into a space */
+    const char *mark = tokenizer_mark(source);
     for (size_t i = 0; result == 0 && preparation_mark(i) >= 0; i++) {
         char text[8] = "a";
         size_t length = 1 + character_put(preparation_mark(i), text + 1);
@@ -168,7 +170,9 @@ int readable_init(struct readable *readable, const struct tokenizer *source,
         text[length++] = 'a';
         result = tokenizer_encode(source, (struct bytes){text, length}, NULL, &arena, &tokens, err);
         for (size_t k = 0; result == 0 && k < tokens.count; k++)
-            if (readable->unreadable[tokens.all[k].id])
+            if (readable->unreadable[tokens.all[k].id] ||
+                (k > 0 && u_charType(preparation_mark(i)) == U_FORMAT_CHAR && *mark &&
+                 strncmp(tokenizer_piece(source, tokens.all[k].id), mark, strlen(mark)) == 0))
                 readable->respelling.any = readable->respelling.marks[i] = true;
         arena_done(&arena);
     }

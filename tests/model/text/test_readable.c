@@ -117,6 +117,21 @@ START_TEST(marks_are_respelled_where_they_are_lost) {
 }
 END_TEST
 
+/* A zero-width space within a word does not part it. */
+START_TEST(invisible_marks_are_left_out) {
+    tokenizer = tokenizer_open("sentencepiece", "weights/en-fr/joint.spm", NULL, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    ck_assert_int_eq(readable_init(&readable, tokenizer, tokenizer, "en", "no such file", &err), 0);
+    const struct tokenizer_reading how = {.respelling = &readable.respelling};
+    const struct token_list plain = model_tokens(tokenizer, "invented", NULL, &arena),
+                            parted = model_tokens(tokenizer, "in\u200bvented", &how, &arena);
+    ck_assert_uint_eq(parted.count, plain.count);
+    for (size_t i = 0; i < plain.count; i++)
+        ck_assert_int_eq(parted.all[i].id, plain.all[i].id);
+    close_all();
+}
+END_TEST
+
 START_TEST(a_folder_may_tell_what_is_copied) {
     static const char *const wrong[] = {"[]", "{\"copied\": 5}", "{\"word\": []}", "{"};
     char path[] = "/tmp/alignd-readable-XXXXXX";
@@ -146,6 +161,7 @@ Suite *readable_suite(void) {
     tcase_add_test(cases, a_run_of_many_windows_is_one);
     tcase_add_test(cases, long_rare_words_are_held);
     tcase_add_test(cases, marks_are_respelled_where_they_are_lost);
+    tcase_add_test(cases, invisible_marks_are_left_out);
     tcase_add_test(cases, a_folder_may_tell_what_is_copied);
     suite_add_tcase(suite, cases);
     return suite;
