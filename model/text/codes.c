@@ -607,6 +607,12 @@ static size_t as_rule(const struct scan *scan) {
 #define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2[\x89\x8a].) ?)"
 #define ARROW       " ?\xe2(\x86[\x90-\x94]|\x87[\x92\x94]) ?"
 
+#define SQUARE      "[a-h][1-8]"
+#define MOVE_NUMBER "\\d{1,3}[.]([.]{2})? ?"
+#define MOVE                                                                                       \
+    "(O-O(-O)?|[KQRBNSTLD]?[a-h]?[1-8]?x" SQUARE "|[KQRBNSTLD]?" SQUARE                            \
+    "|[KQRBNSTLD][a-h1-8]" SQUARE ")(=\\u)?[+#]?\\b"
+
 const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"numbered parameter", NOTATION_CODES, OPAQUE_CODE, CHUNK, "%", NULL, "%\\d{1,2}\\b\\a"},
     {"formula in a line", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", NULL,
@@ -624,6 +630,8 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"environment", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", as_environment, NULL},
     {"trade mark", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, as_trade_mark, NULL},
     {"selector", NOTATION_CODES, OPAQUE_SYMBOL, ANYWHERE, NULL, as_selector, NULL},
+    {"moves of chess", NOTATION_CODES, OPAQUE_CODE, CHUNK, "0123456789", NULL,
+     MOVE_NUMBER MOVE "( (" MOVE_NUMBER ")?" MOVE ")*"},
     {"minutes and seconds", NOTATION_CODES, OPAQUE_CODE, WORD, "0123456789", NULL,
      "\\p[^.,]\\d{1,3}(\xc2\xb0\\d{1,2})?('|\xe2\x80\xb2)\\d{1,2}!\\d(\"|''|\xe2\x80\xb3)?([NSEWO]"
      "\\b)?"

@@ -55,7 +55,7 @@ struct notation {
     const char *expression;       /* expression_end */
 };
 
-enum { NOTATION_PLACEHOLDER_ROWS = 31, NOTATION_CODE_ROWS = 49 };
+enum { NOTATION_PLACEHOLDER_ROWS = 31, NOTATION_CODE_ROWS = 50 };
 extern const struct notation notation_placeholders[NOTATION_PLACEHOLDER_ROWS],
     notation_codes[NOTATION_CODE_ROWS];
 

@@ -139,6 +139,8 @@ static const struct {
      "<\\\\host\\my-dir\\a_b.docx><\\\\n><\\\">"},
     {"in 1'02\", 5'11 and 5\u20329\u2033 at 48\u00b051'24\"N, 1'000'000 of 5' 11\", 3'5x, 1'234",
      "<1'02\"><5'11><5\u20329\u2033><48\u00b051'24\"N>"},
+    {"1. e4 e5 2. Nf3, 14.Qxf7+ and 3...Nbd2, 4. O-O, 7. A b, 5. dogs",
+     "<1. e4 e5 2. Nf3><14.Qxf7+><3...Nbd2><4. O-O>"},
     {"There are :n of :m, at 0645Z or 06:45Z, 5 :9 a:b: c", "<:n><:m><0645Z><06:45Z>"},
     {"Try SELECT name FROM t WHERE a >= 18; to see. DELETE IT FROM HERE; or SELECT a FROM b",
      "<SELECT name FROM t WHERE a >= 18;>"},
