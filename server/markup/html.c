@@ -4,7 +4,10 @@
 #include <libxml/HTMLparser.h>
 #include <stdlib.h>
 
-enum { MOST_REFERENCE = 40 /* bytes of a reference */ };
+enum {
+    MOST_REFERENCE = 40, /* bytes of a reference */
+    MOST_CODE = 1 << 10  /* bytes of a template's code within a tag */
+};
 
 /* ---- the table of elements ---- */
 
@@ -48,6 +51,14 @@ bool html_is_known(const char *name) {
 
 /* ---- attributes ---- */
 
+const char *html_code_end(const char *at, const char *end) {
+    bool percent = bytes_begin(at, end, "<%");
+    if (!percent && !bytes_begin(at, end, "<?php") && !bytes_begin(at, end, "<?="))
+        return NULL;
+    const char *close = memmem(at + 2, (size_t)(end - at - 2), percent ? "%>" : "?>", 2);
+    return close ? close + 2 : NULL;
+}
+
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *out) {
     const char *c = *at;
     while (c < end && (byte_is_space(*c) || *c == '/'))
@@ -55,6 +66,12 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     *at = c;
     if (c == end || *c == '>')
         return false;
+    const char *code = html_code_end(c, end - c > MOST_CODE ? c + MOST_CODE : end);
+    if (code) { /* a template's, which writes attributes */
+        *out = (struct html_attribute){.name = bytes_between(c, code), .value = nothing};
+        *at = code;
+        return true;
+    }
     const char *name = c++; /* a name may begin with '=' */
     while (c < end && !byte_is_space(*c) && !strchr("/>=", *c))
         c++;

@@ -29,13 +29,16 @@ static inline bool html_is_of_name(char c) {
     return isalnum((unsigned char)c) || (c && strchr("-_.:", c));
 }
 
+/* Returns the end of a template's code that begins there, <% a %> or <?php a ?>, or NULL. */
+const char *html_code_end(const char *at, const char *end);
+
 /* An attribute as browsers read it. */
 struct html_attribute {
     struct bytes name, value; /* as written; the value without quotation marks */
     bool has_value;
 };
-/* Reads the next attribute and moves *at past it. Returns false if the tag's '>' or the end of the
- * text is at *at. */
+/* Reads the next attribute and moves *at past it. Code of a template, <%= a %>, is a name. Returns
+ * false if the tag's '>' or the end of the text is at *at. */
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *out);
 /* Whether the attributes say translate="no" or class="notranslate", or else translate="yes". */
 enum html_translate { TRANSLATE_AS_AROUND, TRANSLATE_NO, TRANSLATE_YES };

@@ -42,6 +42,7 @@ struct hider {
     const char *body, *after; /* where the body begins, and where it has ended; NULL: nowhere */
     const char *text;         /* the end of the last tag */
     struct bytes within;      /* an element outside of the body whose content is read */
+    bool no_code_end;         /* "<%" has been read that no "%>" follows */
 };
 
 /* Returns the place after the next `mark`, or the end. */
@@ -123,6 +124,53 @@ static bool hide_text(struct hider *hider, const char *end) {
            hide(hider, hider->text, end, "<!--" HIDDEN " ", "-->");
 }
 
+/* True for the name of a directive that stands for no value: {% if a %}, {% endblock %}. */
+static bool is_statement(struct bytes name) {
+    static const char names[] =
+        "if elif elsif elseif else unless for foreach while empty break continue block extends "
+        "load include import from macro call filter set assign capture with autoescape spaceless "
+        "ifchanged case when switch cache comment raw verbatim highlight trans blocktrans "
+        "blocktranslate pluralize plural layout section render embed use";
+    return bytes_among(name, names) || bytes_begin(name.start, name.start + name.length, "end");
+}
+
+/* Returns the end of a directive of a template that begins at '{', stands for no value, and so
+ * separates texts: {% if a %}, {# note #}, {{#if a}}, {{/if}}, {{else}}, {{> part}}. Otherwise
+ * NULL. *no_end: marks that do not follow, as bits. */
+static const char *skip_directive(const char *at, const char *end, unsigned *no_end) {
+    static const char *const closing[] = {"%}", "#}", "}}"};
+    const char *name = at + 2;
+    if (end - at < 4 || !strchr("%#{", at[1]))
+        return NULL;
+    size_t kind = at[1] == '%' ? 0 : at[1] == '#' ? 1 : 2;
+    bool sign = kind == 1 || (kind == 2 && strchr("#/^>!", *name));
+    while (name < end && strchr("-+~ \t\n", *name))
+        name++;
+    const char *past = name;
+    while (past < end && isalpha((unsigned char)*past))
+        past++;
+    struct bytes own = bytes_between(name, past);
+    if (!sign && !(kind == 0 ? is_statement(own) : kind == 2 && bytes_are(own, "else")))
+        return NULL;
+    const char *close =
+        *no_end & 1U << kind ? NULL : memmem(at + 2, (size_t)(end - at - 2), closing[kind], 2);
+    *no_end |= close ? 0 : 1U << kind;
+    return close ? close + 2 : NULL;
+}
+
+/* Hides the directives of templates in the text before a tag. Returns false if memory runs out. */
+static bool hide_directives(struct hider *hider, const char *end) {
+    const char *at = hider->text > hider->done ? hider->text : hider->done;
+    unsigned no_end = 0;
+    while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
+        const char *after = skip_directive(at, end, &no_end);
+        if (after && !hide(hider, at, after, "<!--" HIDDEN " ", "-->"))
+            return false;
+        at = after ? after : at + 1;
+    }
+    return true;
+}
+
 /* Notes that a tag at `at` has been read up to `after`. */
 static void note_tag(struct hider *hider, const char *at, const char *after) {
     bool ends = at[1] == '/';
@@ -159,13 +207,21 @@ static int hide_attributes(bool rooted, const char *markup, size_t length, struc
             (at[1] == '?' &&
              (end - at < 3 || !(isalpha((unsigned char)at[2]) || at[2] == '_' || at[2] == ':'))) ||
             (at[1] == '!' && (end - at < 9 || strncasecmp(at, "<!doctype", 9) != 0));
-        const char *tag = at;
-        if (!isalpha((unsigned char)at[1]) && (!at[1] || !strchr("!?/", at[1]))) {
+        const char *tag = at, *code = hider->no_code_end ? NULL : html_code_end(at, end);
+        if (!code && bytes_begin(at, end, "<?php"))
+            code = end; /* PHP does not ask for an end */
+        hider->no_code_end |= !code && at[1] == '%';
+        if (!code && !isalpha((unsigned char)at[1]) && (!at[1] || !strchr("!?/", at[1]))) {
             at++; /* before anything else '<' is text, as in HTML's standard */
             continue;
         }
-        if (!hide_text(hider, at)) {
+        if (!hide_text(hider, at) || !hide_directives(hider, at)) {
             at = NULL;
+        } else if (code) {
+            bool hidden = hide(hider, at, code, "<!--" HIDDEN " ", "-->");
+            at = hidden ? code : NULL;
+            hider->text = code;
+            continue;
         } else if (isalpha((unsigned char)at[1])) {
             at = hide_tag(hider, at, end);
         } else if (bytes_begin(at, end, "<!--")) {
@@ -183,7 +239,8 @@ static int hide_attributes(bool rooted, const char *markup, size_t length, struc
         if (at)
             note_tag(hider, tag, at);
     }
-    hide_text(hider, end);
+    if (hide_text(hider, end))
+        hide_directives(hider, end);
     bytes_put(&hider->out, hider->done, (size_t)(end - hider->done));
     return hider->out.failed || arena_failed(arena) ? -1 : 0;
 }
@@ -619,7 +676,9 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **report
     bytes_put_string(&reader->markup, "<");
     bytes_put_string(&reader->markup, name);
     for (at = begin; html_next_attribute(&at, end, &attribute);) {
-        if (!memchr(attribute.name.start, '<', attribute.name.length))
+        const char *last = attribute.name.start + attribute.name.length;
+        if (!memchr(attribute.name.start, '<', attribute.name.length) ||
+            html_code_end(attribute.name.start, last) == last)
             put_attribute(reader, name, &attribute, is_read(&attribute, rows));
         reader->linked |= bytes_are_any_case(attribute.name, "type") &&
                           bytes_are_any_case(attribute.value, "application/ld+json");
@@ -687,7 +746,17 @@ static void on_comment(void *owner, const xmlChar *text) {
     struct bytes hidden;
     if (find_hidden(reader, (const char *)text, strlen((const char *)text), &hidden)) {
         end_text(reader);
-        add(reader, PIECE_UNIT, hidden.start, hidden.length);
+        bool code = bytes_begin(hidden.start, hidden.start + hidden.length, "<%") ||
+                    bytes_begin(hidden.start, hidden.start + hidden.length, "<?");
+        bool value = bytes_begin(hidden.start, hidden.start + hidden.length, "<%=") ||
+                     bytes_begin(hidden.start, hidden.start + hidden.length, "<?=");
+        bool directive = (code && !value) || *hidden.start == '{';
+        struct piece *piece =
+            add(reader, directive ? PIECE_BREAK : PIECE_UNIT, hidden.start, hidden.length);
+        if (piece && value) { /* it represents itself in its sentence */
+            piece->source = hidden.length <= UINT8_MAX ? piece->raw : "{0}";
+            piece->shown_length = hidden.length <= UINT8_MAX ? (uint8_t)hidden.length : 3;
+        }
         return;
     }
     add_strings(owner, PIECE_UNIT, (const char *const[]){"<!--", (const char *)text, "-->", NULL});

@@ -290,6 +290,37 @@ START_TEST(html_is_as_ever) {
 }
 END_TEST
 
+/* Directives of templates stay where they are and separate texts; what writes a value is a word. */
+START_TEST(html_of_templates) {
+    static const char *const rows[][2] = {
+        {"{% extends \"a\" %}\n{% block b %}a b{% endblock %}\n<p>{% if c < 1 %}c d{% else %}{{E}} "
+         "f{% endif %} g h</p>",
+         "{% extends \"a\" %}\n{% block b %}B A{% endblock %}\n<p>{% if c < 1 %}D C{% else %}F "
+         "{{E}}{% endif %} H G</p>"},
+        {"<p>a b {{#if c}}d e{{else}}f g{{/if}}</p>{{> part}}{{! no }}<p>{# no #}a b</p>",
+         "<p>B A {{#if c}}E D{{else}}G F{{/if}}</p>{{> part}}{{! no }}<p>{# no #}B A</p>"},
+        {"<% if (a < b && c > d) { %><p>a b</p><% } %><p><%= a.b %> c</p>",
+         "<% if (a < b && c > d) { %><p>B A</p><% } %><p>C <%= a.b %></p>"},
+        {"<?php if ($a->b > 3): ?><p>a <?= $b->c ?> d</p><?php endif; ?>",
+         "<?php if ($a->b > 3): ?><p>D <?= $b->c ?> A</p><?php endif; ?>"},
+        {"<html><head><title>{% block t %}a b{% endblock %}</title></head><body>a b</body></html>",
+         "<html><head><title>{% block t %}B A{% endblock %}</title></head><body>B A</body></html>"},
+        {"<li <%= a %> title=\"a b\">a b</li><li <% if (a > 1) { %>class=\"b\"<% } %>>a b</li>",
+         "<li <%= a %> title=\"B A\">B A</li><li <% if (a > 1) { %> class=\"b\" <% } %>>B A</li>"},
+        {"<p>5 <% of a</p><?php b", "<p>A OF &lt;% 5</p><?php b"}, /* without an end */
+        {"<p>a {% b {{#c <b>d</b></p>", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena;
+        arena_init(&arena, 1 << 14);
+        char *made = fake_document("html", FAKE_REVERSED, rows[i][0], &arena);
+        if (rows[i][1])
+            ck_assert_str_eq(made, rows[i][1]);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
 /* Too much of something is found in its line. */
 START_TEST(limits_name_lines) {
     char *deep = fake_long("<p>\n", "<i>", "", 1 << 11),
@@ -317,6 +348,7 @@ static const struct {
     {"rst", "", ""},
     {"adoc", "", ""},
     {"tex", "", ""},
+    {"xcstrings", "{\"sourceLanguage\":\"en\",\"strings\":{\"", "\":{}}}"},
 };
 
 /* Whatever is repeated in whichever format: it is refused with a message, or its translation is a
@@ -325,10 +357,11 @@ static const struct {
 START_TEST(bombs_of_every_format) {
     enum { MEMORY_OF_A_BYTE = 400 };
     static const char *const middles[] = {
-        "a",    "a ",     "<",    "<b>",       "</b>", "<b a='",   "&",        "&amp;", "&lol;",
-        "&#1;", "\"",     "\\",   "\\n",       "{",    "}",        "{a} ",     "[",     "](",
-        "%s ",  "%1",     "$a ",  "*",         "_",    "`",        "|",        "~",     "\n",
-        "\r",   "\n\n- ", "<!--", "<![CDATA[", "<?a ", "\xcc\x81", "http://a "};
+        "a",        "a ",        "<",      "<b>",   "</b>",   "<b a='", "&",         "&amp;",
+        "&lol;",    "&#1;",      "\"",     "\\",    "\\n",    "{",      "}",         "{a} ",
+        "[",        "](",        "%s ",    "%1",    "$a ",    "*",      "_",         "`",
+        "|",        "~",         "\n",     "\r",    "\n\n- ", "<!--",   "<![CDATA[", "<?a ",
+        "\xcc\x81", "http://a ", "{% if ", "{{#a ", "<% "};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct markup html;
@@ -385,6 +418,7 @@ Suite *document_suite(void) {
     tcase_add_test(cases, txt_lines_apart);
     tcase_add_test(cases, txt_words_that_change_places);
     tcase_add_test(cases, html_is_as_ever);
+    tcase_add_test(cases, html_of_templates);
     tcase_add_test(cases, limits_name_lines);
     tcase_add_loop_test(cases, bombs_of_every_format, 0, sizeof bombed / sizeof *bombed);
     tcase_add_test(cases, line_feeds_without_end);
