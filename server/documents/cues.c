@@ -70,6 +70,28 @@ size_t cues_lead(struct bytes text) {
     return name > 0 && label + name == line.length ? (size_t)(at - text.start) : label + name;
 }
 
+bool cues_next_line(struct line *line, const char *end) {
+    if (!lines_next(line, end))
+        return false;
+    const char *mark =
+        memmem(line->begin, (size_t)(line->end - line->begin), CUES_BREAK, strlen(CUES_BREAK));
+    if (mark) {
+        line->end = mark;
+        line->next = mark + strlen(CUES_BREAK);
+    }
+    return true;
+}
+
+bool cues_have_speakers(struct bytes text) {
+    struct line line = {.next = text.start};
+    bool found = false;
+    while (!found && cues_next_line(&line, text.start + text.length)) {
+        struct bytes says = lines_trimmed(&line);
+        found = line.begin > text.start && lines_label(says.start, says.length) > 0;
+    }
+    return found;
+}
+
 static size_t count_words(struct bytes text) {
     size_t words = 0;
     for (size_t i = 0; i < text.length; i++)

@@ -23,6 +23,13 @@ struct bytes cues_line(struct bytes text, const char **at);
  * speaker; with the end of a line that has nothing else. */
 size_t cues_lead(struct bytes text);
 
+#define CUES_BREAK "[br]" /* SubViewer's line break */
+
+/* As lines_next for the lines of a cue. */
+bool cues_next_line(struct line *line, const char *end);
+/* True if a line after the first has a label, as another speaker's has. */
+bool cues_have_speakers(struct bytes text);
+
 struct values;
 struct value;
 struct group;

@@ -73,27 +73,36 @@ static bool is_timing(struct bytes line) {
     return at && at < end && *at == ',' && skip_time(at + 1, end) == end;
 }
 
+static const struct directive_notation as_it_is = {0, NULL};
+
 /* Adds a cue of several lines, whose ends go where their words go. */
 static void add_lines(struct piece_builder *builder, struct bytes text) {
-    static const struct directive_notation notation = {0, NULL};
     struct line line = {.next = text.start};
     const char *end = text.start + text.length, *done = text.start;
-    while (lines_next(&line, end)) {
+    while (cues_next_line(&line, end)) {
         if (line.begin > done)
             piece_add_space(builder, bytes_between(done, line.begin));
-        directives_add_lines(builder, bytes_between(line.begin, line.end), &notation, NULL);
+        if (line.end > line.begin)
+            directives_add_lines(builder, bytes_between(line.begin, line.end), &as_it_is, NULL);
         done = line.end;
     }
 }
 
-/* True if a line after the first has a label, as another speaker's has. */
-static bool has_labels(struct bytes text) {
-    struct line line = {.next = text.start};
-    bool found = false;
-    while (lines_next(&line, text.start + text.length) && !found)
-        found =
-            line.begin > text.start && lines_label(line.begin, (size_t)(line.end - line.begin)) > 0;
-    return found;
+/* Adds a cue of several speakers as a value. */
+static void add_speakers(struct values *values, struct bytes text) {
+    struct piece_builder *builder = &values->builder;
+    size_t first = builder->markup.piece_count;
+    const char *at = text.start, *end = at + text.length;
+    if (!values_begin(values, &(struct value){.begin = at, .end = end, .text = text}))
+        return;
+    while (at < end) {
+        const char *mark = memmem(at, (size_t)(end - at), CUES_BREAK, strlen(CUES_BREAK));
+        directives_add_lines(builder, bytes_between(at, mark ? mark : end), &as_it_is, lines_label);
+        if (mark)
+            piece_add_break(builder, bytes_of(CUES_BREAK));
+        at = mark ? mark + strlen(CUES_BREAK) : end;
+    }
+    spans_end_text(&values->spans, builder, first);
 }
 
 int timed_read_sbv(const struct document *document, struct arena *arena, struct markup *out,
@@ -117,16 +126,15 @@ int timed_read_sbv(const struct document *document, struct arena *arena, struct 
         struct bytes text = nothing;
         while (lines_next(&line, end) && lines_trimmed(&line).length > 0)
             text = bytes_between(text.length > 0 ? text.start : line.begin, line.end);
-        size_t lead = text.length > 0 && !has_labels(text) ? cues_lead(text) : 0;
+        bool speakers = text.length > 0 && cues_have_speakers(text);
+        size_t lead = text.length > 0 && !speakers ? cues_lead(text) : 0;
         if (lead > 0) { /* another one speaks */
             cues_end(&texts);
             text = bytes_between(text.start + lead, text.start + text.length);
         }
-        if (text.length > 0 && has_labels(text)) {
+        if (speakers && messages_can_hold(text)) {
             cues_end(&texts);
-            values_add(values, &(struct value){.begin = text.start,
-                                               .end = text.start + text.length,
-                                               .text = text});
+            add_speakers(values, text);
         } else if (text.length > 0 && messages_can_hold(text) && cues_begin(&texts, text, text)) {
             add_lines(&values->builder, text);
         }

@@ -4,6 +4,9 @@
 #include "server/documents/values.h"
 #include "server/markup/xml.h"
 
+/* Elements of a paragraph that are not shown. */
+static const char beside[] = "metadata set animate title desc copyright agent";
+
 /* A value_put. */
 static void put_text(struct span_writer *writer, const struct value *value, struct bytes text,
                      bool sound) {
@@ -11,11 +14,12 @@ static void put_text(struct span_writer *writer, const struct value *value, stru
     cues_put(writer, value, text, "<br/>");
 }
 
-/* Adds text between tags; its white space is that of XML. */
-static int add_text(struct values *values, const struct xml_token *token) {
+/* Adds text between tags; its white space is that of XML. label: it may begin with the label of
+ * who speaks, which stays. */
+static int add_text(struct values *values, const struct xml_token *token, bool label) {
     static const struct directive_notation notation = {0, lines_escape_markup};
     struct bytes decoded;
-    struct bytes_buffer text = {.arena = values->builder.arena};
+    struct bytes_buffer text = {.arena = values->builder.arena}, lead = {.arena = text.arena};
     if (xml_decode(values->document->source, token, text.arena, &decoded, values->err) != 0)
         return -1;
     for (size_t i = 0; i < decoded.length; i++) {
@@ -27,8 +31,19 @@ static int add_text(struct values *values, const struct xml_token *token) {
     }
     if (text.failed)
         return error_memory(values->err);
-    if (text.length > 0)
-        directives_add_lines(&values->builder, (struct bytes){text.bytes, text.length}, &notation,
+    size_t begin = label && text.length > 0 && *text.bytes == ' ',
+           stop = label ? begin + lines_label(text.bytes + begin, text.length - begin) : 0;
+    if (stop > begin) {
+        lines_escape_markup(&lead, text.bytes, stop);
+        if (lead.failed)
+            return error_memory(values->err);
+        piece_add_break(&values->builder, (struct bytes){lead.bytes, lead.length});
+    } else {
+        stop = 0;
+    }
+    if (text.length > stop)
+        directives_add_lines(&values->builder,
+                             bytes_between(text.bytes + stop, text.bytes + text.length), &notation,
                              NULL);
     return 0;
 }
@@ -53,18 +68,25 @@ static bool read_ahead(const struct values *values, struct xml_scan scan, const 
                        struct bytes *raw, struct bytes *says) {
     struct bytes_buffer text = {.arena = values->builder.arena};
     struct xml_token token;
-    size_t depth = scan.depth, timed = 0;
+    size_t depth = scan.depth, timed = 0, hidden = 0; /* hidden: depth of what is not shown */
     bytes_put(&text, "", 0);
     while (xml_next(&scan, &token, NULL) == 1 && scan.depth >= depth) {
-        struct bytes decoded = bytes_of(" "), time;
+        struct bytes decoded, time, name = xml_local_name(token.name);
         timed += token.kind == XML_START && xml_attribute(&token, "begin", &time);
-        if (token.kind == XML_TEXT || token.kind == XML_CDATA) {
-            if (xml_decode(values->document->source, &token, text.arena, &decoded, NULL) != 0)
-                return false;
-        } else if (!bytes_are(xml_local_name(token.name), "br")) {
+        if (hidden > 0) {
+            hidden = token.kind == XML_END && scan.depth < hidden ? 0 : hidden;
             continue;
         }
-        bytes_put(&text, decoded.start, decoded.length);
+        if (token.kind == XML_START && bytes_among(name, beside)) {
+            hidden = scan.depth;
+        } else if (token.kind == XML_TEXT || token.kind == XML_CDATA) {
+            if (xml_decode(values->document->source, &token, text.arena, &decoded, NULL) != 0)
+                return false;
+            for (size_t i = 0; i < decoded.length; i++)
+                bytes_put(&text, byte_is_space(decoded.start[i]) ? " " : decoded.start + i, 1);
+        } else if (bytes_are(name, "br")) {
+            bytes_put_string(&text, "\n");
+        }
     }
     *says = text.failed ? nothing : bytes_trimmed((struct bytes){text.bytes, text.length});
     *raw = scan.depth < depth ? bytes_trimmed(bytes_between(begin, token.begin)) : nothing;
@@ -80,8 +102,10 @@ int ttml_read(const struct document *document, struct arena *arena, struct marku
     struct cue_texts texts = {.values = values};
     struct xml_token token;
     struct xml_scan scan;
-    struct bytes own = nothing, says; /* of the current paragraph */
-    size_t depth = 0, metadata = 0;   /* depth: of the paragraph; 0: none */
+    struct bytes own = nothing, says;    /* of the current paragraph */
+    size_t depth = 0, metadata = 0;      /* depth: of the paragraph; 0: none */
+    size_t first = 0;                    /* its first piece, if there are */
+    bool speakers = false, line = false; /* several, each with a line; it begins */
     int found;
     if (!values)
         return -1;
@@ -94,17 +118,33 @@ int ttml_read(const struct document *document, struct arena *arena, struct marku
         if (starts && scan.depth == 1 && restate_language(values, &token) != 0)
             return -1;
         if (depth == 0) {
-            if (starts && bytes_are(name, "p") &&
-                read_ahead(values, scan, token.end, &own, &says) && cues_begin(&texts, own, says))
+            if (!starts || !bytes_are(name, "p") ||
+                !read_ahead(values, scan, token.end, &own, &says))
+                continue;
+            speakers = cues_have_speakers(says);
+            line = true;
+            if (speakers) {
+                cues_end(&texts);
+                first = builder->markup.piece_count;
+            }
+            if (speakers ? values_begin(values, &(struct value){.begin = own.start,
+                                                                .end = own.start + own.length,
+                                                                .text = own}) != NULL
+                         : cues_begin(&texts, own, says))
                 depth = scan.depth;
         } else if (ends && scan.depth < depth) {
             depth = 0;
+            if (speakers)
+                spans_end_text(&values->spans, builder, first);
         } else if (metadata > 0) {
             metadata = ends && scan.depth < metadata ? 0 : metadata;
             piece_add_unit(builder, raw);
-        } else if (starts && bytes_among(name, "metadata set animate")) {
+        } else if (starts && bytes_among(name, beside)) {
             metadata = scan.depth;
             piece_add_unit(builder, raw);
+        } else if (bytes_are(name, "br") && !ends && speakers) {
+            piece_add_break(builder, raw);
+            line = true;
         } else if (bytes_are(name, "br") && !ends) {
             piece_add_space(builder, raw);
         } else if (starts) {
@@ -115,8 +155,9 @@ int ttml_read(const struct document *document, struct arena *arena, struct marku
             const char *stop = own.start + own.length;
             token.begin = token.begin < own.start ? own.start : token.begin;
             token.end = token.end > stop ? stop : token.end;
-            if (token.begin < token.end && add_text(values, &token) != 0)
+            if (token.begin < token.end && add_text(values, &token, speakers && line) != 0)
                 return -1;
+            line = false;
         } else {
             piece_add_unit(builder, raw);
         }

@@ -490,6 +490,22 @@ START_TEST(song_text_is_not_read_as_times) {
 }
 END_TEST
 
+/* Each speaker's line is a text of its own, however line ends are written; what is not shown is no
+ * part of a text. */
+START_TEST(lines_of_speakers) {
+    fake_expect("ttml", FAKE_REVERSED, "<tt><p>- a b<br/>\n- c d</p><p>a b\n<br/>c d</p></tt>",
+                "<tt><p>- B A<br/> - D C</p><p>D C B <br/>A</p></tt>");
+    fake_expect("ttml", FAKE_REVERSED, "<tt:tt><tt:p>- A b.<tt:br/>- C!</tt:p></tt:tt>",
+                "<tt:tt><tt:p>- B. A<tt:br/>- C!</tt:p></tt:tt>");
+    fake_expect("ttml", FAKE_REVERSED, "<tt><p><m:desc>a noise</m:desc>A b</p></tt>",
+                "<tt><p><m:desc>a noise</m:desc>B A</p></tt>");
+    fake_expect("sbv", FAKE_REVERSED, "0:00:01.000,0:00:02.000\n- a b[br]- c d\n",
+                "0:00:01.000,0:00:02.000\n- B A[br]- D C\n");
+    fake_expect("sbv", FAKE_UPPER, "0:00:01.000,0:00:02.000\na b[br]c\nd\n",
+                "0:00:01.000,0:00:02.000\nA B[br]C\nD\n");
+}
+END_TEST
+
 Suite *subtitles_suite(void) {
     Suite *suite = suite_create("subtitles");
     TCase *cases = tcase_create("subtitles");
@@ -520,5 +536,6 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, names_of_speakers_stay);
     tcase_add_test(cases, sbv_headers_stay);
     tcase_add_test(cases, line_ends_do_not_move);
+    tcase_add_test(cases, lines_of_speakers);
     return suite;
 }
