@@ -617,7 +617,7 @@ static void catalog_close(struct json_reader *reader) {
     const struct bytes forms[] = {text, entry->one};
     for (size_t i = 0; i < SPAN_TEXTS && forms[i].start; i++) {
         size_t own = builder->markup.piece_count;
-        piece_add_marked(builder, forms[i], &marking);
+        lines_add(builder, forms[i], lines_label, &marking);
         spans_end_text(spans, builder, own);
         if (!builder->failed)
             spans->all[spans->count - 1].texts[i].plain = true;

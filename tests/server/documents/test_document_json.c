@@ -282,6 +282,13 @@ START_TEST(catalogs_of_strings) {
 }
 END_TEST
 
+START_TEST(lines_of_catalogs_stay) {
+    fake_expect("xcstrings", FAKE_REVERSED, CATALOG("\"A b.\\n\\nC d\":{}"),
+                CATALOG("\"A b.\\n\\nC d\":{\"localizations\" : {\"fr\" : " UNIT(
+                    "translated", "B. A\\n\\nD C") "}}"));
+}
+END_TEST
+
 Suite *document_json_suite(void) {
     Suite *suite = suite_create("document_json");
     TCase *cases = tcase_create("document_json");
@@ -301,5 +308,6 @@ Suite *document_json_suite(void) {
     tcase_add_test(cases, damaged);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, catalogs_of_strings);
+    tcase_add_test(cases, lines_of_catalogs_stay);
     return suite;
 }
