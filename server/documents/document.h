@@ -381,6 +381,8 @@ void markdown_notation_hide_kept(char *copy, const struct markdown_kept *kept, s
 /* An markup_escape that puts a backslash before bytes that would be read as notation after the
  * output so far. */
 void markdown_notation_escape(struct bytes_buffer *out, const char *text, size_t length);
+/* The same for MDX, in which braces in text would be read as an expression. */
+void markdown_notation_escape_mdx(struct bytes_buffer *out, const char *text, size_t length);
 /* An markup_close: a link by its text whose text has changed gets its former text as its name;
  * marks of emphasis move to where they are read as such, or become HTML tags if there is no such
  * place. */

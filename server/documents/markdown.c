@@ -861,6 +861,7 @@ int markdown_read(const struct document *document, struct arena *arena, struct m
                   struct error *err) {
     struct piece_builder builder = document_builder(document, arena);
     const char *source = document->source, *end = source + document->length;
+    bool mdx = strcmp(document->format->name, "mdx") == 0;
     const char *begin = front_matter_read(&builder, bytes_between(source, end),
                                           !document->bilingual, document->keys);
     struct md_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
@@ -895,5 +896,6 @@ int markdown_read(const struct document *document, struct arena *arena, struct m
     piece_add_break(&reader->builder, written(reader, reader->done, reader->end));
     markdown_free(markdown);
     reader->builder.markup.close = markdown_notation_close;
-    return piece_build(&reader->builder, markdown_notation_escape, out, err);
+    return piece_build(&reader->builder,
+                       mdx ? markdown_notation_escape_mdx : markdown_notation_escape, out, err);
 }

@@ -223,6 +223,27 @@ static bool is_program(const char *at, const char *end) {
     return from || (!imports && (declares || *next == '{'));
 }
 
+/* Returns the end of lines of code between directives of a template, {% highlight c %} and
+ * {% endhighlight %}, or NULL. */
+static const char *skip_template_code(struct keeper *keeper, const char *at, const char *line) {
+    static const char *const names[] = {"highlight", "raw", "verbatim", "comment"};
+    if (!bytes_begin(at, line, "{%") || keeper->list->no_expression)
+        return NULL;
+    at += 2;
+    at = markdown_notation_skip_space(at + (at < line && *at == '-'), line);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i]);
+        char last[16];
+        if (!bytes_begin(at, line, names[i]) || isalpha((unsigned char)at[length]))
+            continue;
+        snprintf(last, sizeof last, "end%s", names[i]);
+        const char *found = memmem(line, (size_t)(keeper->end - line), last, length + 3);
+        keeper->list->no_expression = !found;
+        return found ? line_end(found, keeper->end) : NULL;
+    }
+    return NULL;
+}
+
 /* Keeps notation at the beginning of a line. Returns its end, or `at`. */
 static const char *keep_line(struct keeper *keeper, const char *at) {
     const struct markdown_place *place = keeper->place;
@@ -242,15 +263,24 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         }
     }
 
-    /* Directives name the kind of the lines after them: ":::note", "!!! note". */
-    bool directive = bytes_begin(at, line, ":::");
+    /* Directives name the kind of the lines after them, ":::note", "!!! note", perhaps with a title
+     * in quotation marks, as tabs have, '=== "Title"'. '--8<-- "file"' stands for a file. */
+    bool directive = bytes_begin(at, line, ":::") || bytes_begin(at, line, "--8<-- ");
+    bool tab = bytes_begin(at, line, "=== \"");
     if (bytes_begin(at, line, "!!! ") || bytes_begin(at, line, "??? ") ||
-        bytes_begin(at, line, "???+ ")) {
+        bytes_begin(at, line, "???+ ") || tab) {
         const char *name = at + strcspn(at, " ") + 1, *c = name;
         while (c < line && islower((unsigned char)*c))
             c++;
-        const char *after = markdown_notation_skip_space(c, line);
-        directive = c > name && (after == line || *after == '"');
+        const char *title = markdown_notation_skip_space(c, line), *past = line;
+        while (past > at && (past[-1] == ' ' || past[-1] == '\t'))
+            past--;
+        directive = (c > name || tab) && (title == line || *title == '"');
+        if (directive && past - title > 2 && past[-1] == '"' &&
+            !memchr(title + 1, '"', (size_t)(past - title) - 2)) {
+            keep(keeper, at, title + 1, MARKDOWN_LINE);
+            return keep(keeper, past - 1, line, MARKDOWN_LINE);
+        }
     }
     const char *last = line;
     while (first && last > at && (last[-1] == ' ' || last[-1] == '\t'))
@@ -268,6 +298,9 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
             return keep(keeper, at, stop, MARKDOWN_LINE);
         keeper->list->no_expression = !stop || stop > keeper->stop;
     }
+    const char *code = first ? skip_template_code(keeper, at, line) : NULL;
+    if (code)
+        return keep(keeper, at, code, MARKDOWN_LINE);
     bool contents =
         first && bytes_among_any_case(bytes_between(at, last), "[TOC] [[TOC]] [[_TOC_]]");
     const char *named = bytes_begin(at, line, "*[") ? memchr(at, ']', (size_t)(line - at)) : NULL;
@@ -491,6 +524,20 @@ void markdown_notation_escape(struct bytes_buffer *out, const char *text, size_t
         if (marked)
             bytes_put(out, "\\", 1);
         plain = at;
+    }
+}
+
+void markdown_notation_escape_mdx(struct bytes_buffer *out, const char *text, size_t length) {
+    for (size_t at = 0; at < length;) {
+        size_t brace = at;
+        while (brace < length && !ascii_among(text[brace], "{}"))
+            brace++;
+        markdown_notation_escape(out, text + at, brace - at);
+        if (brace < length) {
+            bytes_put(out, "\\", 1);
+            bytes_put(out, text + brace, 1);
+        }
+        at = brace + 1;
     }
 }
 

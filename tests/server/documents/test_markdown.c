@@ -114,7 +114,7 @@ START_TEST(alerts) {
     SAME("- > [!WARNING]  \n  > a\n", "- > [!WARNING]  \n  > A\n");
     SAME("[!NOTE]\n\na\n", "\\[!NOTE\\]\n\nA\n"); /* in no quotation */
     SAME(":::note\na\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n",
-         ":::note\nA\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n");
+         ":::note\nA\n:::\n\n!!! note \"B\"\n\n[[_TOC_]]\n");
     SAME("!!! B\n", "!!! B\n");
 }
 END_TEST
@@ -403,6 +403,32 @@ START_TEST(a_reader_leaves) {
 }
 END_TEST
 
+/* Other tools' lines before a block, with titles. */
+START_TEST(titles_of_directives) {
+    SAME("!!! note \"a b\"\n    c d\n", "!!! note \"A B\"\n    C D\n");
+    SAME("???+ tip \"a `b`\"\n    c d\n", "???+ tip \"A `b`\"\n    C D\n");
+    SAME("=== \"a b\"\n\n--8<-- \"a.md\"\n", "=== \"A B\"\n\n--8<-- \"a.md\"\n");
+    SAME("!!! note \"\"\n    c d\n", "!!! note \"\"\n    C D\n");
+}
+END_TEST
+
+START_TEST(code_of_templates) {
+    SAME("a b\n\n{% highlight c %}\nint a;\n\nint b;\n{% endhighlight %}\n\nc d\n",
+         "A B\n\n{% highlight c %}\nint a;\n\nint b;\n{% endhighlight %}\n\nC D\n");
+    SAME("{%- raw -%}\n{{ a }} b\n{%- endraw -%}\nc d\n",
+         "{%- raw -%}\n{{ a }} b\n{%- endraw -%}\nC D\n");
+    SAME("{% highlight c %}\nint a;\n", "{% highlight c %}\nINT A;\n"); /* without an end */
+}
+END_TEST
+
+/* Braces that are text would be read as an expression. */
+START_TEST(braces_of_mdx) {
+    fake_expect("mdx", FAKE_UPPER, "a \\{ b \\} *c* {d}\n", "A \\{ B \\} *C* {d}\n");
+    fake_expect_text("mdx", "a b\n", "c {d} *", "c \\{d\\} \\*\n");
+    fake_expect_text("md", "a b\n", "c {d}", "c {d}\n");
+}
+END_TEST
+
 Suite *markdown_suite(void) {
     Suite *suite = suite_create("markdown");
     TCase *cases = tcase_create("markdown");
@@ -433,5 +459,8 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, endless);
     tcase_add_test(cases, braces_in_a_long_line);
     tcase_add_test(cases, a_reader_leaves);
+    tcase_add_test(cases, titles_of_directives);
+    tcase_add_test(cases, code_of_templates);
+    tcase_add_test(cases, braces_of_mdx);
     return suite;
 }
