@@ -16,20 +16,33 @@ static const char blocks[] =
     "tab-set tab-item grid grid-item grid-item-card card dropdown tab tabs div details collapse "
     "class role rst-class line-block";
 /* Those whose arguments are text. */
-static const char titles[] = "attention caution danger error hint important note tip warning "
-                             "admonition seealso topic sidebar rubric centered list-table table "
-                             "todo tab-item grid-item-card card dropdown details collapse "
-                             "versionadded versionchanged versionremoved deprecated csv-table "
-                             "replace";
+static const char titles[] =
+    "attention caution danger error hint important note tip warning "
+    "admonition seealso topic sidebar rubric centered list-table table "
+    "todo tab tab-item grid-item-card card dropdown details collapse "
+    "contents versionadded versionchanged versionremoved deprecated csv-table "
+    "replace";
 /* Those whose arguments are one paragraph. */
 static const char one_line[] = "topic sidebar rubric centered list-table table csv-table replace "
-                               "tab-item grid-item-card card dropdown details collapse admonition";
+                               "tab tab-item grid-item-card card dropdown details collapse "
+                               "admonition contents";
 /* Those whose argument begins with a version. */
 static const char versions[] = "versionadded versionchanged versionremoved deprecated";
 /* Options and fields whose values are text. */
 static const char fields[] = "alt caption param parameter arg argument key keyword kwarg return "
                              "returns raise raises except exception var ivar cvar yield yields "
-                             "abstract dedication summary description meta-description";
+                             "abstract dedication summary description meta-description synopsis";
+/* Fields whose values are data; those of others are text if they have several words. */
+static const char data_fields[] =
+    "author authors organization contact address version revision status date copyright license "
+    "orphan tocdepth nocomments nosearch type rtype vartype paramtype kwtype";
+/* Directives that describe parts of programs: what follows their names, up to a blank line, stays,
+ * and their content is read. */
+static const char objects[] =
+    "function method classmethod staticmethod decorator decoratormethod attribute property "
+    "exception data option cmdoption envvar describe object confval macro type struct union enum "
+    "enumerator member var directive autofunction automethod autoclass automodule autoattribute "
+    "autodata autoexception autodecorator";
 
 /* A name to which a reference is: `name`_, name_ or `text <name_>`_. */
 struct name {
@@ -581,6 +594,9 @@ static bool read_directive(struct rst *rst, struct bytes text) {
     }
     const char *colons = memmem(name, (size_t)(end - name), "::", 2);
     struct bytes kind = colons ? bytes_between(name, colons) : nothing;
+    const char *domain = memchr(kind.start, ':', kind.length); /* py:function */
+    if (domain)
+        kind = bytes_between(domain + 1, colons);
     if (at < end && *at == '[') { /* a footnote or a citation */
         const char *past = texts_bracket_end(at, end);
         if (past && past < end && *past == ' ')
@@ -612,16 +628,17 @@ static bool read_directive(struct rst *rst, struct bytes text) {
                                  : texts_paragraph(&rst->reader, rst->line.begin, 3));
     else
         more = lines_next(&rst->line, rst->end);
+    bool object = bytes_among(kind, objects);
     while (more && !is_blank(&rst->line) && indent_of(&rst->line) > indent) {
         struct bytes option;
         struct bytes value = field_of(lines_trimmed(&rst->line), &option);
-        if (!value.start)
+        if (!value.start && !object)
             break;
-        if (bytes_among(option, "alt caption") && value.length > 0)
+        if (value.start && bytes_among(option, "alt caption synopsis") && value.length > 0)
             texts_add(&rst->reader, value.start, value.start + value.length, " / ");
         more = lines_next(&rst->line, rst->end);
     }
-    if (more && !bytes_among(kind, blocks))
+    if (more && !bytes_among(kind, blocks) && !object)
         more = skip_block(rst, indent);
     if (bytes_are(kind, "glossary")) {
         rst->glossary = true;
@@ -720,12 +737,17 @@ static bool read_block(struct rst *rst) {
     }
     struct bytes value = field_of(text, &name);
     if (value.start) {
-        if (bytes_among(name, fields) && value.length > 1) {
+        value = bytes_trimmed(value);
+        bool known = bytes_among_any_case(name, fields),
+             data = !known && (bytes_among_any_case(name, data_fields) ||
+                               (value.length > 0 && !memchr(value.start, ' ', value.length)));
+        if (!data && value.length > 0) {
             struct line next = peek(rst, &rst->line);
             return add_paragraph(rst, value.start,
                                  indent_of(&next) > indent ? indent_of(&next) : SIZE_MAX, NULL);
         }
-        return lines_next(&rst->line, rst->end);
+        more = lines_next(&rst->line, rst->end);
+        return data && more ? skip_block(rst, indent) : more;
     }
     const char *begin = text.start;
     bool bar = bytes_begin(begin, end, "| ");

@@ -430,6 +430,24 @@ START_TEST(below) {
 }
 END_TEST
 
+/* Fields, and directives that describe parts of programs: what is said about them is translated. */
+START_TEST(rst_fields_and_objects) {
+    static const struct row rows[] = {
+        {":Abstract: One line\n   and another.\n:Date: 3 of\n   May\n:License: A b\n:A b: c d\n:a: "
+         "b\n",
+         ":Abstract: ONE LINE AND ANOTHER.\n:Date: 3 of\n   May\n:License: A b\n:A b: C D\n:a: "
+         "b\n"},
+        {".. py:function:: open(a, b)\n                 close(a)\n   :noindex:\n\n   One word.\n\n"
+         "   :param str a: the name\n      of it\n   :type a: list of str\n",
+         ".. py:function:: open(a, b)\n                 close(a)\n   :noindex:\n\n   ONE WORD.\n\n"
+         "   :param str a: THE NAME OF IT\n   :type a: list of str\n"},
+        {".. contents:: A title\n   :depth: 2\n\n.. tab:: A title\n\n   One word.\n",
+         ".. contents:: A TITLE\n   :depth: 2\n\n.. tab:: A TITLE\n\n   ONE WORD.\n"},
+    };
+    EXPECT_ALL("rst", FAKE_UPPER, rows);
+}
+END_TEST
+
 Suite *texts_suite(void) {
     Suite *suite = suite_create("texts");
     TCase *cases = tcase_create("texts");
@@ -454,5 +472,6 @@ Suite *texts_suite(void) {
     tcase_add_test(cases, tex_notation);
     tcase_add_test(cases, tex_letters);
     tcase_add_test(cases, below);
+    tcase_add_test(cases, rst_fields_and_objects);
     return suite;
 }
