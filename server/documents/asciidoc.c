@@ -30,6 +30,7 @@ struct asciidoc {
     struct bytes wanted; /* the line that ends the table */
     bool blank;          /* the last line was blank */
     bool attributes;     /* the last line that was not blank had attributes of a block, or an id */
+    bool attached;       /* it was "+", which attaches what follows to the item before it */
 };
 
 /* ---- names ---- */
@@ -200,6 +201,28 @@ static bool read_macro(const char *at, const char *end, struct text_token *out) 
     return true;
 }
 
+/* A word with signs above or below the line, H~2~O or m^3^: its parts belong together. */
+static bool read_formula(const char *at, const char *end, struct text_token *out) {
+    const char *past = at;
+    bool raised = false;
+    while (past < end) {
+        const char *inside = past + 1;
+        if (is_word(past)) {
+            past++;
+            continue;
+        }
+        while (strchr("~^", *past) && inside < end && (is_word(inside) || strchr("+-", *inside)))
+            inside++;
+        if (inside == past + 1 || inside == end || *inside != *past)
+            break;
+        raised = true;
+        past = inside + 1;
+    }
+    if (raised)
+        *out = (struct text_token){TEXT_NOUN, .after = past, .text = {"X", 1}};
+    return raised;
+}
+
 /* A text_next. */
 static void next(const struct text_reader *reader, const char *begin, const char *at,
                  const char *end, struct text_token *out) {
@@ -280,7 +303,7 @@ static void next(const struct text_reader *reader, const char *begin, const char
         return;
     }
     if (isalpha((unsigned char)*at)) {
-        if (!first || !read_macro(at, end, out))
+        if (!first || (!read_macro(at, end, out) && !read_formula(at, end, out)))
             *out = (struct text_token){TEXT_NONE, .after = at + 1};
         return;
     }
@@ -423,12 +446,16 @@ static bool ends_paragraph(const struct asciidoc *doc, struct bytes text) {
            (doc->table && memchr(text.start, doc->table, text.length));
 }
 
-/* Adds the paragraph that begins at `begin` in the current line. */
+/* Adds the paragraph that begins at `begin` in the current line. A line after one in quotation
+ * marks says whose words these are, and stays. */
 static bool add_paragraph(struct asciidoc *doc, const char *begin, const char *below) {
     const char *end = doc->line.begin + text_of(&doc->line).length;
-    bool more;
-    while ((more = next_line(doc)) && !ends_paragraph(doc, text_of(&doc->line)))
-        end = doc->line.begin + text_of(&doc->line).length;
+    bool more, attributed = false;
+    while ((more = next_line(doc)) && !attributed && !ends_paragraph(doc, text_of(&doc->line))) {
+        attributed =
+            *begin == '"' && end[-1] == '"' && bytes_begin(doc->line.begin, doc->line.end, "-- ");
+        end = attributed ? end : doc->line.begin + text_of(&doc->line).length;
+    }
     texts_add(&doc->reader, begin, end, below);
     return more;
 }
@@ -475,10 +502,18 @@ static bool read_header(struct asciidoc *doc) {
     return more;
 }
 
-/* Sets the style of the block that follows. */
+/* Sets the style of the block that follows; that of a table whose cells have no bars before them is
+ * csv. */
 static void read_style(struct asciidoc *doc, struct bytes text) {
+    static const char *const formats[] = {"format=csv",   "format=tsv",   "format=dsv",
+                                          "format=\"csv", "format=\"tsv", "format=\"dsv"};
     const char *begin = text.start + 1;
     size_t length = strcspn(begin, ",%#.]\"= ");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (memmem(text.start, text.length, formats[i], strlen(formats[i]))) {
+            doc->style = bytes_of("csv");
+            return;
+        }
     if (*begin == ',')
         doc->style = bytes_of("source"); /* [,ruby] */
     else if (length > 0 && begin[length] != '=')
@@ -525,8 +560,9 @@ static bool read_block(struct asciidoc *doc) {
             return read_row(doc);
     if (text.length == 0)
         return next_line(doc);
-    bool attributes = doc->attributes;
+    bool attributes = doc->attributes, attached = doc->attached;
     doc->attributes = false;
+    doc->attached = bytes_are(text, "+");
     if (*text.start == '[' && end[-1] == ']') {
         read_style(doc, text);
         doc->attributes = true;
@@ -553,7 +589,7 @@ static bool read_block(struct asciidoc *doc) {
     }
     if (text.length >= 4 && strchr("|,:!", *text.start) &&
         bytes_begin(text.start + 1, end, "===")) {
-        if (*text.start != '|')
+        if (*text.start != '|' || stays)
             return skip_to(doc, text);
         doc->table = '|';
         doc->wanted = text;
@@ -605,9 +641,9 @@ static bool read_block(struct asciidoc *doc) {
     size_t label = strspn(text.start, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     bool labelled = label > 2 && bytes_begin(text.start + label, end, ": ");
     return add_paragraph(doc, text.start + (labelled ? label + 2 : mark),
-                         labelled   ? " +\n"
-                         : mark > 0 ? "\n+\n"
-                                    : "\n\n");
+                         labelled               ? " +\n"
+                         : mark > 0 || attached ? "\n+\n"
+                                                : "\n\n");
 }
 
 int asciidoc_read(const struct document *document, struct arena *arena, struct markup *out,

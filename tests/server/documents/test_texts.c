@@ -448,6 +448,17 @@ START_TEST(rst_fields_and_objects) {
 }
 END_TEST
 
+START_TEST(adoc_words_and_tables) {
+    static const struct row rows[] = {
+        {"One H~2~O and m^3^, x~a~.\n", "ONE H~2~O AND m^3^, x~a~.\n"},
+        {"[%header,format=csv]\n|===\nA b,C\n\"D, e\",F\n|===\n\nOne.\n",
+         "[%header,format=csv]\n|===\nA b,C\n\"D, e\",F\n|===\n\nONE.\n"},
+        {"\"One word.\"\n-- A Name\n\nOne\n-- two.\n", "\"ONE WORD.\"\n-- A Name\n\nONE -- TWO.\n"},
+    };
+    EXPECT_ALL("adoc", FAKE_UPPER, rows);
+}
+END_TEST
+
 Suite *texts_suite(void) {
     Suite *suite = suite_create("texts");
     TCase *cases = tcase_create("texts");
@@ -473,5 +484,6 @@ Suite *texts_suite(void) {
     tcase_add_test(cases, tex_letters);
     tcase_add_test(cases, below);
     tcase_add_test(cases, rst_fields_and_objects);
+    tcase_add_test(cases, adoc_words_and_tables);
     return suite;
 }
