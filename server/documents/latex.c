@@ -14,10 +14,13 @@ static const char inlines[] =
 /* Commands whose last argument is code. */
 static const char codes[] = "texttt lstinline code path file nolinkurl";
 /* Commands whose last argument is a text of its own, within or between paragraphs. */
-static const char inner[] = "footnote footnotetext thanks marginpar marginnote todo";
+static const char inner[] = "footnote footnotetext thanks marginpar marginnote sidenote todo note";
 static const char alone[] =
     "part chapter section subsection subsubsection paragraph subparagraph title subtitle caption "
-    "captionof frametitle framesubtitle addchap addsec minisec keywords subcaption";
+    "captionof frametitle framesubtitle addchap addsec minisec keywords subcaption multicolumn "
+    "multirow";
+/* Those whose argument in brackets is a short form of the text. */
+static const char shortened[] = "part chapter section subsection subsubsection title caption";
 /* Commands that stand for a word; so do those without an argument, but not white space. */
 static const char nouns[] = "ref eqref autoref cref Cref pageref nameref gls Gls acrshort acrlong "
                             "acrfull ac SI si num qty ensuremath";
@@ -44,7 +47,7 @@ static const char breaks[] =
     "includegraphics noindent indent hline toprule midrule bottomrule cline cmidrule appendix "
     "frontmatter mainmatter backmatter begin end hfill vfill hrule hrulefill newcommand "
     "renewcommand providecommand def let setlength addtolength setcounter pagestyle thispagestyle "
-    "usepackage tabularnewline multicolumn column pause titlepage printindex author date institute "
+    "usepackage tabularnewline column pause titlepage printindex author date institute "
     "affiliation address email IEEEpeerreviewmaketitle lstinputlisting inputminted documentclass "
     "addcontentsline markboth markright hypersetup definecolor DeclareMathOperator newtheorem "
     "newenvironment hskip vskip large Large LARGE huge Huge small footnotesize tiny normalsize "
@@ -56,6 +59,7 @@ struct latex {
     const char *text; /* where the text that is not yet added begins; NULL: none; */
     const char *past; /* and its end, without comments after it */
     size_t tables;    /* environments with cells that are open */
+    bool german;      /* a quotation mark begins a shorthand of babel */
 };
 
 /* A command with its arguments. */
@@ -105,13 +109,13 @@ static struct command read_command(const char *at, const char *end, size_t most)
 
 /* Returns the number of arguments in braces that a known command has. */
 static size_t arguments_of(struct bytes name) {
-    if (bytes_among(name,
-                    "href textcolor captionof multicolumn setlength addtolength setcounter "
-                    "newcommand renewcommand providecommand addcontentsline markboth hyperref "
-                    "definecolor DeclareMathOperator newtheorem"))
-        return bytes_among(name, "multicolumn addcontentsline definecolor") ? 3
-               : bytes_are(name, "hyperref")                                ? 1
-                                                                            : 2;
+    if (bytes_among(
+            name, "href textcolor captionof multicolumn multirow setlength addtolength setcounter "
+                  "newcommand renewcommand providecommand addcontentsline markboth hyperref "
+                  "definecolor DeclareMathOperator newtheorem"))
+        return bytes_among(name, "multicolumn multirow addcontentsline definecolor") ? 3
+               : bytes_are(name, "hyperref")                                         ? 1
+                                                                                     : 2;
     if (bytes_among(name, inlines) || bytes_among(name, codes) || bytes_among(name, inner) ||
         bytes_among(name, alone))
         return 1;
@@ -197,6 +201,31 @@ static bool read_letter(const struct text_reader *reader, const char *at, const 
     return true;
 }
 
+/* Returns true if the document has the shorthands of babel's German: it says so or, without a
+ * preamble, has quotation marks that are written with them. */
+static bool has_shorthands(struct bytes preamble, struct bytes text) {
+    static const char *const options[] = {"german", "austrian"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (memmem(preamble.start, preamble.length, options[i], strlen(options[i])))
+            return true;
+    return preamble.length == 0 && memmem(text.start, text.length, "\"`", 2) &&
+           memmem(text.start, text.length, "\"'", 2);
+}
+
+/* A shorthand of babel's German, a quotation mark and a sign: "a is a letter, "` a quotation
+ * mark, and "- a place where a word may be divided. */
+static void read_shorthand(const char *at, const char *end, struct text_token *out) {
+    static const char signs[] = "aouAOUeisSzZ`'<>-=~/|\"";
+    static const char *const texts[] = {"\u00e4", "\u00f6", "\u00fc", "\u00c4", "\u00d6", "\u00dc",
+                                        "\u00eb", "\u00ef", "\u00df", "SS",     "\u00df", "SZ",
+                                        "\u201c", "\u201d", "\u00ab", "\u00bb", "",       "-",
+                                        "-",      "/",      "",       ""};
+    const char *sign = at + 1 < end && at[1] ? strchr(signs, at[1]) : NULL;
+    if (sign)
+        *out =
+            (struct text_token){TEXT_WORDS, .after = at + 2, .text = bytes_of(texts[sign - signs])};
+}
+
 /* A text_next. */
 static void next(const struct text_reader *reader, const char *begin, const char *at,
                  const char *end, struct text_token *out) {
@@ -206,7 +235,8 @@ static void next(const struct text_reader *reader, const char *begin, const char
                  {"\\%", "%"},      {"\\&", "&"},     {"\\#", "#"},     {"\\$", "$"},
                  {"\\_", "_"},      {"\\{", "{"},     {"\\}", "}"},     {"\\-", ""},
                  {"\\/", ""},       {"\\@", ""}};
-    (void)begin;
+    if (*at == '"' && ((const struct latex *)reader)->german)
+        read_shorthand(at, end, out);
     if (!strchr("\\$%{}-`'~&", *at) || read_letter(reader, at, end, out))
         return;
     if (*at == '~' || bytes_begin(at, end, "\\,") || bytes_begin(at, end, "\\ ")) {
@@ -284,7 +314,8 @@ static void next(const struct text_reader *reader, const char *begin, const char
     }
 }
 
-/* Writes what T1 and OT1, TeX's encodings of fonts, have no letters for. */
+/* Writes what T1 and OT1, TeX's encodings of fonts, have no letters for. A straight quotation mark
+ * would close, even before a word. */
 static void escape(struct bytes_buffer *out, const char *text, size_t length) {
     static const struct {
         const char *text, *written;
@@ -320,6 +351,13 @@ static void escape(struct bytes_buffer *out, const char *text, size_t length) {
         while (i < sizeof signs / sizeof *signs &&
                !bytes_begin(text + at, text + length, signs[i].text))
             i++;
+        if (i == sizeof signs / sizeof *signs && text[at] == '"') {
+            bool opens = out->failed || out->length == 0 ||
+                         strchr(" \t\n([{~-&", out->bytes[out->length - 1]);
+            bytes_put_string(out, opens ? "``" : "''");
+            at++;
+            continue;
+        }
         if (i == sizeof signs / sizeof *signs) {
             bytes_put(out, text + at++, 1);
             continue;
@@ -333,8 +371,20 @@ static void escape(struct bytes_buffer *out, const char *text, size_t length) {
 
 static void end_text(struct latex *latex) {
     if (latex->text)
-        texts_add(&latex->reader, latex->text, latex->past, "\n\n");
+        texts_add(&latex->reader, latex->text, latex->past, latex->tables > 0 ? " / " : "\n\n");
     latex->text = NULL;
+}
+
+/* Adds the text of a heading or the like, and its short form. */
+static void add_heading(struct latex *latex, const struct command *command) {
+    const char *open = command->name.start + command->name.length;
+    open += *open == '*';
+    const char *close = *open == '[' && bytes_among(command->name, shortened)
+                            ? texts_bracket_end(open, latex->end)
+                            : NULL;
+    if (close && close < command->inside)
+        texts_add(&latex->reader, open + 1, close - 1, " / ");
+    texts_add(&latex->reader, command->inside, command->past, " / ");
 }
 
 /* Returns the place after \end{name}, or the end of the document. */
@@ -419,7 +469,7 @@ static void read_between(struct latex *latex) {
             latex->tables -= latex->tables > 0 &&
                              bytes_among(bytes_between(command.inside, command.past), tables);
         } else if (single && command.inside) {
-            texts_add(&latex->reader, command.inside, command.past, " / ");
+            add_heading(latex, &command);
         } else if (bytes_among(command.name, "def let")) { /* to the end of its definition */
             const char *open = memchr(name_end, '{', (size_t)(latex->end - name_end));
             const char *close =
@@ -477,7 +527,7 @@ static void read_preamble(struct latex *latex, const char *body) {
                 continue;
             struct command command = read_command(at, body, 1);
             if (command.inside)
-                texts_add(&latex->reader, command.inside, command.past, " / ");
+                add_heading(latex, &command);
             at = command.after - 1;
         }
     }
@@ -494,6 +544,8 @@ int latex_read(const struct document *document, struct arena *arena, struct mark
     if (builder.failed)
         return error_memory(err);
     const char *body = memmem(latex.at, document->length, begin, strlen(begin));
+    struct bytes preamble = body ? bytes_between(latex.at, body) : nothing;
+    latex.german = has_shorthands(preamble, (struct bytes){document->source, document->length});
     if (body)
         read_preamble(&latex, body + strlen(begin));
     else if (memmem(latex.at, document->length, "\\documentclass", 14))

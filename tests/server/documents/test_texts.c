@@ -459,6 +459,33 @@ START_TEST(adoc_words_and_tables) {
 }
 END_TEST
 
+/* Shorthands of babel's German are letters and quotation marks; straight ones would be read as
+ * such, or as closing. */
+START_TEST(tex_german) {
+#define GERMAN(text)                                                                               \
+    "\\documentclass{article}\n\\usepackage[ngerman]{babel}\n\\begin{document}\n" text             \
+    "\n\\end{document}\n"
+    fake_expect("tex", FAKE_UPPER, GERMAN("\"`Stra\"se\"' u\"a Donau\"=Schiff wei\"-ter"),
+                GERMAN("``STRA\u00dfE'' U\u00e4 DONAU-SCHIFF WEITER"));
+    fake_expect("tex", FAKE_UPPER, "\"`One\"' word.\n", "``ONE'' WORD.\n");
+    fake_expect("tex", FAKE_UPPER, "Two \"at words.\n", "TWO ``AT WORDS.\n");
+    fake_expect_text("tex", "One word.\n", "a \"b c\" (\"d\")", "a ``b c'' (``d'')\n");
+}
+END_TEST
+
+START_TEST(tex_arguments) {
+    static const struct row rows[] = {
+        {"\\section[A b]{One word} \\note{Two words.}\n",
+         "\\section[A B]{ONE WORD} \\note{TWO WORDS.}\n"},
+        {"\\begin{tabular}{ll}\\multicolumn{2}{c}{One word} & "
+         "\\multirow{2}{*}{two}\\end{tabular}\n",
+         "\\begin{tabular}{ll}\\multicolumn{2}{c}{ONE WORD} & "
+         "\\multirow{2}{*}{TWO}\\end{tabular}\n"},
+    };
+    EXPECT_ALL("tex", FAKE_UPPER, rows);
+}
+END_TEST
+
 Suite *texts_suite(void) {
     Suite *suite = suite_create("texts");
     TCase *cases = tcase_create("texts");
@@ -485,5 +512,7 @@ Suite *texts_suite(void) {
     tcase_add_test(cases, below);
     tcase_add_test(cases, rst_fields_and_objects);
     tcase_add_test(cases, adoc_words_and_tables);
+    tcase_add_test(cases, tex_german);
+    tcase_add_test(cases, tex_arguments);
     return suite;
 }
