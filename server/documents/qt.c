@@ -132,7 +132,8 @@ int qt_read(const struct document *document, struct arena *arena, struct markup 
         } else if (starts && bytes_are(token.name, "translation")) {
             message.tag = token;
             message.unfinished =
-                xml_attribute(&token, "type", &value) && bytes_are(value, "unfinished");
+                xml_attribute(&token, "type", &value) && bytes_are(value, "unfinished") &&
+                !(xml_attribute(&token, "variants", &value) && bytes_are(value, "yes"));
             message.end = token.kind == XML_EMPTY ? token.end : NULL;
         } else if (starts && bytes_are(token.name, "numerusform")) {
             message.form_count++;

@@ -368,6 +368,16 @@ START_TEST(properties_in_latin) {
 }
 END_TEST
 
+/* Qt would not read a text beside the elements of its lengths. */
+START_TEST(variants_of_length_stay) {
+#define VARIANTS                                                                                   \
+    "<message><source>a dog</source><translation type=\"unfinished\" variants=\"yes\">"            \
+    "<lengthvariant></lengthvariant></translation></message>"
+    fake_expect("ts", FAKE_UPPER, "<TS><context>" VARIANTS "</context></TS>",
+                "<TS><context>" VARIANTS "</context></TS>");
+}
+END_TEST
+
 Suite *values_suite(void) {
     Suite *suite = suite_create("values");
     TCase *cases = tcase_create("values");
@@ -384,5 +394,6 @@ Suite *values_suite(void) {
     tcase_add_test(cases, chosen_values);
     tcase_add_test(cases, both_languages);
     tcase_add_test(cases, properties_in_latin);
+    tcase_add_test(cases, variants_of_length_stay);
     return suite;
 }
