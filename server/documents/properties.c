@@ -21,17 +21,21 @@ struct bytes properties_stated(struct bytes file) {
     return utf8_valid(file.start, file.length) ? nothing : latin;
 }
 
-/* True if the value has arguments and no apostrophe that stands by itself, as in a message whose
- * author knows that it would quote. */
+/* True if the value has arguments, or two apostrophes within a word, and no apostrophe that stands
+ * by itself, as in a message whose author knows that it would quote. */
 static bool is_doubled(struct bytes text) {
-    bool argument = false;
+    bool message = false;
     for (size_t i = 0; i < text.length; i++) {
-        argument |= text.start[i] == '{' && i + 1 < text.length && text.start[i + 1] >= '0' &&
-                    text.start[i + 1] <= '9';
-        if (text.start[i] == '\'' && (i + 1 == text.length || text.start[++i] != '\''))
+        message |= text.start[i] == '{' && i + 1 < text.length && text.start[i + 1] >= '0' &&
+                   text.start[i + 1] <= '9';
+        if (text.start[i] != '\'')
+            continue;
+        if (i + 1 == text.length || text.start[++i] != '\'')
             return false;
+        message |= i > 1 && i + 1 < text.length && isalpha((unsigned char)text.start[i - 2]) &&
+                   isalpha((unsigned char)text.start[i + 1]);
     }
-    return argument;
+    return message;
 }
 
 /* True for an apostrophe between letters. */
@@ -78,7 +82,10 @@ static void put_text(struct span_writer *writer, const struct value *value, stru
         text = (struct bytes){rewritten.bytes, rewritten.length};
     out->failed |= rewritten.failed;
     bytes_put(out, "\\", text.length > 0 && *text.start == ' ');
-    values_escape(out, text, &escapes, numbers);
+    bool kept = text.length > 1 && text.start[text.length - 1] == ' ' &&
+                value->end - value->begin > 1 && value->end[-1] == ' ' && value->end[-2] == '\\';
+    values_escape(out, (struct bytes){text.start, text.length - kept}, &escapes, numbers);
+    bytes_put_string(out, kept ? "\\ " : "");
 }
 
 /* Moves *at past blanks, and past line ends after a backslash. */

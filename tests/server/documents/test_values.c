@@ -368,6 +368,13 @@ START_TEST(properties_in_latin) {
 }
 END_TEST
 
+/* Apostrophes are doubled in a text without arguments, too, if its author doubled them. */
+START_TEST(doubled_apostrophes) {
+    fake_expect_text("properties", "a=It''s good", "l'eau", "a=l''eau");
+    fake_expect_text("properties", "a=Use '' here", "l'eau", "a=l'eau");
+}
+END_TEST
+
 /* Qt would not read a text beside the elements of its lengths. */
 START_TEST(variants_of_length_stay) {
 #define VARIANTS                                                                                   \
@@ -394,6 +401,7 @@ Suite *values_suite(void) {
     tcase_add_test(cases, chosen_values);
     tcase_add_test(cases, both_languages);
     tcase_add_test(cases, properties_in_latin);
+    tcase_add_test(cases, doubled_apostrophes);
     tcase_add_test(cases, variants_of_length_stay);
     return suite;
 }
