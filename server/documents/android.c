@@ -26,6 +26,18 @@ static void put_escaped(struct bytes_buffer *out, const char *text, size_t lengt
     lines_escape_markup(out, marked.bytes, marked.length);
 }
 
+/* Puts a text; aapt2 removes a space at either end of it that is outside of quotation marks and
+ * not written as an escape. */
+static void put_spaced(struct bytes_buffer *out, struct bytes text, const struct value *value) {
+    bool spaced = value->begin[-1] != '"' && !(value->style & STYLE_CDATA);
+    bool head = spaced && text.length > 0 && *text.start == ' ',
+         tail = spaced && text.length > 1 && text.start[text.length - 1] == ' ';
+    bytes_put_string(out, head ? "\\u0020" : "");
+    values_escape(out, bytes_between(text.start + head, text.start + text.length - tail),
+                  value->style & STYLE_UNQUOTED ? &unquoted : &escapes, false);
+    bytes_put_string(out, tail ? "\\u0020" : "");
+}
+
 /* A value_put. A leading @ or ? would be a reference. */
 static void put_text(struct span_writer *writer, const struct value *value, struct bytes text,
                      bool sound) {
@@ -35,7 +47,7 @@ static void put_text(struct span_writer *writer, const struct value *value, stru
     if (value->style & STYLE_WRITTEN)
         bytes_put(&made, text.start, text.length);
     else
-        values_escape(&made, text, value->style & STYLE_UNQUOTED ? &unquoted : &escapes, false);
+        put_spaced(&made, text, value);
     if (value->style & (STYLE_WRITTEN | STYLE_CDATA))
         bytes_put(&writer->out, made.bytes, made.length);
     else
@@ -134,6 +146,8 @@ static bool add_elements(struct values *values, struct bytes raw) {
             opened = token;
             depth = scan.depth;
             empty = true;
+        } else if (bytes_are(token.name, "br")) { /* <br/> or <br></br> */
+            piece_add_break(builder, whole);
         } else if (token.kind == XML_START) {
             piece_add_open(builder, whole);
         } else if (token.kind == XML_END) {

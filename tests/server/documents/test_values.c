@@ -368,6 +368,20 @@ START_TEST(properties_in_latin) {
 }
 END_TEST
 
+/* What programs take away or read otherwise at the ends of a text, or between its lines. */
+START_TEST(white_space_of_programs) {
+    fake_expect("android", FAKE_UPPER,
+                "<resources><string name=\"a\">The sum:\\u0020</string><string "
+                "name=\"b\">\" a b \"</string></resources>",
+                "<resources><string name=\"a\">THE SUM:\\u0020</string><string "
+                "name=\"b\">\" A B \"</string></resources>");
+    fake_expect("android", FAKE_REVERSED,
+                "<resources><string name=\"a\"><b>a b</b><br/>c d</string></resources>",
+                "<resources><string name=\"a\"><b>B A</b><br/>D C</string></resources>");
+    fake_expect("properties", FAKE_UPPER, "a=The sum:\\ \n", "a=THE SUM:\\ \n");
+}
+END_TEST
+
 /* Apostrophes are doubled in a text without arguments, too, if its author doubled them. */
 START_TEST(doubled_apostrophes) {
     fake_expect_text("properties", "a=It''s good", "l'eau", "a=l''eau");
@@ -401,6 +415,7 @@ Suite *values_suite(void) {
     tcase_add_test(cases, chosen_values);
     tcase_add_test(cases, both_languages);
     tcase_add_test(cases, properties_in_latin);
+    tcase_add_test(cases, white_space_of_programs);
     tcase_add_test(cases, doubled_apostrophes);
     tcase_add_test(cases, variants_of_length_stay);
     return suite;
