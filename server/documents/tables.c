@@ -113,6 +113,15 @@ static size_t count_columns(const char *at, const char *end, char separator) {
     return columns;
 }
 
+/* Skips lines before the records that begin with a sign of comments and have no tab, as Anki and
+ * programs of statistics write them. */
+static void skip_comments(struct table *table) {
+    struct line line = {.next = table->begin};
+    while (lines_next(&line, table->end) && line.begin < line.end && *line.begin == '#' &&
+           !memchr(line.begin, '\t', (size_t)(line.end - line.begin)))
+        table->begin = line.next;
+}
+
 /* Chooses the separator by which the records have equally many cells, and most of them. A first
  * line such as "sep=;", which spreadsheets write, names it. */
 static void find_separator(struct table *table) {
@@ -120,6 +129,7 @@ static void find_separator(struct table *table) {
     struct line line = {.next = table->begin};
     size_t most = 1;
     if (strcmp(table->document->format->name, "tsv") == 0) {
+        skip_comments(table);
         table->separator = '\t';
         return;
     }

@@ -108,6 +108,14 @@ START_TEST(unknown_columns) {
 }
 END_TEST
 
+/* Lines of comments before the records have no cells. */
+START_TEST(comments_of_tables) {
+    fake_expect("tsv", FAKE_UPPER, "#separator:tab\n#html:true\nA dog.\tThe cat.\n",
+                "#separator:tab\n#html:true\nA DOG.\tTHE CAT.\n");
+    fake_expect("tsv", FAKE_UPPER, "#id\tname\n1\tA dog.\n", "#id\tname\n1\tA DOG.\n");
+}
+END_TEST
+
 Suite *tables_suite(void) {
     Suite *suite = suite_create("tables");
     TCase *cases = tcase_create("tables");
@@ -116,5 +124,6 @@ Suite *tables_suite(void) {
     tcase_add_test(cases, both_languages);
     tcase_add_test(cases, quotation_marks);
     tcase_add_test(cases, unknown_columns);
+    tcase_add_test(cases, comments_of_tables);
     return suite;
 }
