@@ -125,7 +125,7 @@ static bool is_place(const struct prose_place *place, const char *names) {
 enum prose prose_judge(struct bytes text, const struct prose_place *place, char *scratch) {
     text = bytes_trimmed(text);
     struct bytes plain = bytes_trimmed(mask(text, scratch));
-    if (!has_letter(plain))
+    if (!has_letter(plain) || begins(text, "#!/")) /* a script */
         return PROSE_PROGRAM;
     if (begins(place->name, "@") ||
         begins(place->parent, "@")) /* descriptions of a value in ARB and JSON-LD */

@@ -191,6 +191,8 @@ START_TEST(places) {
     ck_assert_int_eq(judge("a module that loads", "type", ""), PROSE_LANGUAGE);
     ck_assert_int_eq(judge("latest", "thing", "devDependencies"), PROSE_DOUBTFUL);
     ck_assert_int_eq(judge("MIT", "license", ""), PROSE_DOUBTFUL);
+    ck_assert_int_eq(judge("present", "state", "apt"), PROSE_DOUBTFUL);
+    ck_assert_int_eq(judge("#!/bin/sh\necho Good day\n", "run", ""), PROSE_PROGRAM);
     ck_assert_int_eq(judge("run all checks", "check", "scripts"), PROSE_DOUBTFUL);
     ck_assert_int_eq(judge("tap", "check", "scripts"), PROSE_DOUBTFUL);
     ck_assert_int_eq(judge("Ann Lee", "name", "author"), PROSE_DOUBTFUL);
