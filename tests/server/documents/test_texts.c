@@ -414,7 +414,10 @@ START_TEST(below) {
         {"rst", "Title\n=====\n\n- one\n  two\n",
          "Title / TITLE\n=============\n\n- one\n  two\n\n  ONE TWO\n"},
         {"adoc", "= Title\n\n* one\n", "= Title / TITLE\n\n* one\n+\nONE\n"},
+        {"adoc", "* one\n+\ntwo\n\nthree\n", "* one\n+\nONE\n+\ntwo\n+\nTWO\n\nthree\n\nTHREE\n"},
         {"tex", "\\section{Title}\nOne\n", "\\section{Title / TITLE}\nOne\n\nONE\n"},
+        {"tex", "\\begin{tabular}{l}a & b \\\\\\end{tabular}\n",
+         "\\begin{tabular}{l}a / A & b / B \\\\\\end{tabular}\n"},
     };
     struct arena arena;
     arena_init(&arena, 1 << 14);
