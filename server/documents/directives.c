@@ -70,6 +70,18 @@ bool directive_next(struct directive_scan *scan, struct span *found) {
     return true;
 }
 
+bool directive_next_joined(struct directive_scan *scan, struct span *found) {
+    if (!directive_next(scan, found))
+        return false;
+    struct directive_scan ahead = *scan;
+    for (struct span next; found->end < scan->length && scan->text[found->end] == ':' &&
+                           directive_next(&ahead, &next) && next.begin == found->end + 1;) {
+        found->end = next.end;
+        *scan = ahead;
+    }
+    return true;
+}
+
 /* Returns a directive without the letters before it that are part of its run: v%s. */
 static struct bytes without_letters(struct bytes directive) {
     while (directive.length > 1 && isalnum((unsigned char)*directive.start))
@@ -183,7 +195,7 @@ static void add_words(const struct marking *marking, struct piece_builder *build
     struct directive_scan scan = {
         .text = text.start, .length = text.length, .notations = own->notations};
     size_t at = 0;
-    for (struct span found; directive_next(&scan, &found);) {
+    for (struct span found; directive_next_joined(&scan, &found);) {
         struct bytes before = {text.start + at, found.begin - at},
                      word = {text.start + found.begin, found.end - found.begin};
         if (bytes_are(word, "{{") ||

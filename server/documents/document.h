@@ -301,6 +301,9 @@ struct directive_scan {
 };
 /* Finds the next placeholder. Returns false at the end. */
 bool directive_next(struct directive_scan *scan, struct span *found);
+/* The same with those that follow it after a colon without a space, as in times and in places of
+ * files, %02d:%02d and %s:%d: they are one word of the text. */
+bool directive_next_joined(struct directive_scan *scan, struct span *found);
 
 /* True if the bytes are valid UTF-8 without control characters other than tabs and line ends. */
 bool messages_can_hold(struct bytes text);

@@ -576,7 +576,7 @@ static void add_formats(const struct marking *marking, struct piece_builder *bui
     struct span found = {0, 0};
     (void)marking;
     for (size_t at = 0; at < text.length; at = found.end) {
-        if (!directive_next(&scan, &found))
+        if (!directive_next_joined(&scan, &found))
             found = (struct span){text.length, text.length};
         struct bytes before = {text.start + at, found.begin - at},
                      directive = {text.start + found.begin, found.end - found.begin};

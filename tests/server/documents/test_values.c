@@ -161,6 +161,10 @@ START_TEST(placeholders) {
     fake_expect("android", FAKE_REVERSED, android,
                 "<resources><string name=\"a\">%2$d OF %1$s</string></resources>");
     fake_expect("properties", FAKE_REVERSED, "a=the {0} of {1}", "a={1} OF {0} THE");
+    fake_expect_text("strings", "a = \"at %02d:%02d:%02d\";", "%02d :%02d :%02d",
+                     "a = \"at %02d:%02d:%02d\";");
+    fake_expect("strings", FAKE_REVERSED, "a = \"%s at %02d:%02d:%02d\";",
+                "a = \"%2$02d:%3$02d:%4$02d AT %1$s\";");
     fake_expect("stringsdict", FAKE_REVERSED,
                 "<plist><dict><key>NSStringLocalizedFormatKey</key>"
                 "<string>%#@days@ until then</string></dict></plist>",
