@@ -11,6 +11,13 @@ enum {
     MOST_NOTED = 20   /* doubtful words, or differing signs, that a note names */
 };
 
+/* True if all of a segment is one part, whose marks say nothing to a person. */
+static bool is_one_part(const struct markup *markup, const struct markup_segment *segment) {
+    const struct piece *first = &markup->pieces[segment->first];
+    return segment->first < segment->end && first->kind == PIECE_OPEN && first->part &&
+           first->pair + 1 == segment->end;
+}
+
 /* ---- writing ---- */
 
 /* Appends text as XML, which has no notation for control characters. quoted: it is a value. */
@@ -70,6 +77,7 @@ static struct bytes shown_of(const struct markup *markup, size_t first, size_t l
 static void write_pieces_anew(const struct markup *markup, const struct markup_segment *segment,
                               struct piece *pieces, struct arena *arena) {
     static const char end[] = "</pc>";
+    size_t hidden = is_one_part(markup, segment) ? segment->first : SIZE_MAX;
     for (size_t i = segment->first; i < segment->end; i++) {
         struct piece *piece = &pieces[i];
         size_t last = piece->kind == PIECE_OPEN && piece->opaque ? piece->pair : i,
@@ -101,7 +109,9 @@ static void write_pieces_anew(const struct markup *markup, const struct markup_s
             pieces[k].length = 0;
             pieces[k].raw = "";
         }
-        if (close) {
+        if (hidden != SIZE_MAX && (i == hidden || i + 1 == segment->end)) {
+            continue;
+        } else if (close) {
             piece->raw = end;
             piece->length = sizeof end - 1;
         } else {
@@ -249,6 +259,7 @@ struct unit {
     size_t count, room;
     size_t open[MARKUP_MAX_DEPTH]; /* [depth] indices of what is open in placed, or SIZE_MAX */
     size_t depth;
+    size_t part; /* 1: the text is one part, which is placed[0]; otherwise 0 */
     bool has_target, in_source, in_target;
 };
 
@@ -327,10 +338,12 @@ static int end_unit(struct reading *reading, const char *at, struct error *err) 
                                "the source of unit %zu is not that of the document", number);
     struct bytes target = {unit->target.bytes, unit->target.length};
     size_t least = 0; /* white space before an inline element counts */
-    for (size_t i = 0; i < unit->count; i++)
+    for (size_t i = unit->part; i < unit->count; i++)
         least = unit->placed[i].past > least ? unit->placed[i].past : least;
     while (target.length > least && byte_is_space(target.start[target.length - 1]))
         target.length--;
+    if (unit->part > 0)
+        unit->placed[0].past = target.length;
     size_t missing = unit->has_target ? find_missing(reading) : SIZE_MAX;
     if (missing != SIZE_MAX)
         document_note(reading->document, NULL, "untranslated",
@@ -339,7 +352,7 @@ static int end_unit(struct reading *reading, const char *at, struct error *err) 
     else if (unit->has_target)
         reading->translations[unit->segment] =
             (struct markup_translation){.text = target.start,
-                                        .length = unit->target.length,
+                                        .length = target.length,
                                         .placed = unit->placed ? unit->placed : &nowhere,
                                         .placed_count = unit->count};
     unit->segment = SIZE_MAX;
@@ -362,6 +375,16 @@ static int begin_unit(struct reading *reading, const struct xml_token *token, st
     bytes_put(&reading->unit.source, "", 0);
     bytes_put(&reading->unit.target, "", 0);
     reading->units++;
+    const struct markup_segment *segment = &reading->markup->segments[number - 1];
+    if (!is_one_part(reading->markup, segment))
+        return 0;
+    struct unit *unit = &reading->unit;
+    unit->placed = arena_grow(arena, NULL, 0, &unit->room, 1, sizeof *unit->placed);
+    if (!unit->placed)
+        return error_memory(err);
+    unit->placed[0] = (struct markup_placed){segment->first, 0, 0, 0};
+    unit->part = unit->count = 1;
+    reading->seen[segment->first] = true;
     return 0;
 }
 
@@ -377,6 +400,7 @@ static int begin_inline(struct reading *reading, const struct xml_token *token, 
         number = strtoul(id.start, NULL, 10);
     for (size_t i = unit->depth; i > 0 && parent == 0; i--)
         parent = unit->open[i - 1] == SIZE_MAX ? 0 : unit->open[i - 1] + 1;
+    parent = parent > 0 ? parent : unit->part;
     if (number > 0 && number <= segment->end - segment->first) {
         size_t at = segment->first + number - 1;
         const struct piece *piece = &reading->markup->pieces[at];
@@ -411,7 +435,7 @@ static int take_text(struct reading *reading, const struct xml_token *token, str
         return -1;
     struct bytes_buffer *out = unit->in_source ? &unit->source : &unit->target;
     for (size_t i = 0; i < text.length; i++) /* the document has its own white space around it */
-        if (out->length > 0 || unit->count > 0 || !byte_is_space(text.start[i]))
+        if (out->length > 0 || unit->count > unit->part || !byte_is_space(text.start[i]))
             bytes_put(out, strchr("\n\r", text.start[i]) ? " " : text.start + i, 1);
     return 0;
 }

@@ -117,12 +117,42 @@ START_TEST(corrections) {
 }
 END_TEST
 
+/* A text that is one part has no marks for it, and may have those of another writer. */
+START_TEST(texts_of_one_part) {
+    struct reviewed reviewed;
+    struct error error = {0};
+    begin(&reviewed, "yaml", "a: One *dog* %{b}.\n", FAKE_UPPER);
+    char *own = strstr(reviewed.review, "<target>");
+    ck_assert_ptr_nonnull(own);
+    ck_assert_ptr_null(strstr(reviewed.review, "<pc"));
+    char *target = arena_copy(&reviewed.arena, own, strcspn(own, "\n")),
+         *id = strstr(target, "<ph id=\"");
+    ck_assert_ptr_nonnull(id);
+    char *unit = arena_copy(&reviewed.arena, id, strcspn(id, ">") + 1);
+    struct bytes_buffer plain = {.arena = &reviewed.arena}, marked = {.arena = &reviewed.arena};
+    bytes_put_string(&plain, "<target> A cat ");
+    bytes_put_string(&plain, unit);
+    bytes_put_string(&plain, " ! </target>");
+    bytes_put_string(&marked, "<target> <pc id=\"1\">A cat ");
+    bytes_put_string(&marked, unit);
+    bytes_put_string(&marked, " !</pc> </target>");
+    ck_assert_str_eq(
+        merge(&reviewed, replaced(&reviewed, reviewed.review, target, plain.bytes), &error),
+        "a: A cat %{b} !\n");
+    ck_assert_str_eq(
+        merge(&reviewed, replaced(&reviewed, reviewed.review, target, marked.bytes), &error),
+        "a: A cat %{b} !\n");
+    ck_assert_uint_eq(reviewed.notes.count, 0);
+    arena_done(&reviewed.arena);
+}
+END_TEST
+
 /* A review of another document, or no review, is refused. */
 START_TEST(other_reviews) {
     static const struct {
         const char *from, *to, *message;
     } rows[] = {
-        {">One word.</pc></source>", ">Two.</pc></source>",
+        {">One word.</source>", ">Two.</source>",
          "line 9, column 1: the source of unit 1 is not that of the document"},
         {"unit id=\"1\"", "unit id=\"2\"",
          "line 4, column 1: the document has no text with the number of this unit; it has 1"},
@@ -155,5 +185,6 @@ Suite *review_suite(void) {
     tcase_add_test(cases, there_and_back);
     tcase_add_test(cases, corrections);
     tcase_add_test(cases, other_reviews);
+    tcase_add_test(cases, texts_of_one_part);
     return suite;
 }
