@@ -4,6 +4,7 @@
  * of them, and reads escapes with a backslash. */
 #include "server/documents/values.h"
 #include "server/markup/xml.h"
+#include <ctype.h>
 
 static const struct value_escapes escapes = {.names = "nt",
                                              .means = "\n\t",
@@ -91,8 +92,8 @@ static bool is_reference(struct bytes text) {
            !memchr(text.start, ' ', text.length);
 }
 
-/* Adds the text between two tags, whose lines are texts. */
-static bool add_run(struct values *values, const struct xml_token *token, bool *inside) {
+/* Adds text without references to entities of the file, whose lines are texts. */
+static bool add_text(struct values *values, const struct xml_token *token, bool *inside) {
     const struct directive_notation notation = {directive_all(bytes_of("c-format")), put_escaped};
     struct piece_builder *builder = &values->builder;
     struct bytes decoded, text;
@@ -106,6 +107,39 @@ static bool add_run(struct values *values, const struct xml_token *token, bool *
         if (line)
             piece_add_break(builder, bytes_of("\\n"));
         at = stop + (line != NULL);
+    }
+    return true;
+}
+
+/* Returns the end of a reference to an entity that the file declares, &name;, or NULL. */
+static const char *entity_end(const struct values *values, const char *at, const char *end) {
+    const char *past = at + 1;
+    struct bytes decoded;
+    while (past < end && (isalnum((unsigned char)*past) || strchr("_-.", *past)))
+        past++;
+    if (past == end || *past != ';' || past == at + 1)
+        return NULL;
+    const struct xml_token token = {.kind = XML_TEXT, .begin = at, .end = past + 1};
+    bool known =
+        xml_decode(values->document->source, &token, values->builder.arena, &decoded, NULL) == 0;
+    return known ? NULL : past + 1;
+}
+
+/* Adds the text between two tags. References to entities of the file are words of it. */
+static bool add_run(struct values *values, const struct xml_token *token, bool *inside) {
+    struct xml_token part = *token;
+    for (const char *at = token->begin; at < token->end;) {
+        const char *mark = memchr(at, '&', (size_t)(token->end - at)),
+                   *after = mark ? entity_end(values, mark, token->end) : NULL;
+        at = after ? after : mark ? mark + 1 : token->end;
+        part.end = after ? mark : token->end;
+        if ((after || at == token->end) && part.begin < part.end &&
+            !add_text(values, &part, inside))
+            return false;
+        if (after) {
+            piece_add_code(&values->builder, nothing, bytes_between(mark, after), nothing);
+            part.begin = after;
+        }
     }
     return true;
 }

@@ -386,6 +386,16 @@ START_TEST(white_space_of_programs) {
 }
 END_TEST
 
+/* References to entities that the file declares. */
+START_TEST(entities_of_android) {
+    fake_expect("android", FAKE_UPPER,
+                "<!DOCTYPE resources [<!ENTITY app \"A b\">]><resources><string name=\"a\">About "
+                "&app; &amp; <b>it</b></string><string name=\"c\">&app;</string></resources>",
+                "<!DOCTYPE resources [<!ENTITY app \"A b\">]><resources><string name=\"a\">ABOUT "
+                "&app; &amp; <b>IT</b></string><string name=\"c\">&app;</string></resources>");
+}
+END_TEST
+
 /* Apostrophes are doubled in a text without arguments, too, if its author doubled them. */
 START_TEST(doubled_apostrophes) {
     fake_expect_text("properties", "a=It''s good", "l'eau", "a=l''eau");
@@ -422,5 +432,6 @@ Suite *values_suite(void) {
     tcase_add_test(cases, white_space_of_programs);
     tcase_add_test(cases, doubled_apostrophes);
     tcase_add_test(cases, variants_of_length_stay);
+    tcase_add_test(cases, entities_of_android);
     return suite;
 }
