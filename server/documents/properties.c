@@ -21,8 +21,14 @@ struct bytes properties_stated(struct bytes file) {
     return utf8_valid(file.start, file.length) ? nothing : latin;
 }
 
+/* True if a brace that is text stands there in apostrophes, '{'. */
+static bool is_quoted_brace(struct bytes text, size_t i) {
+    return text.length - i > 2 && text.start[i] == '\'' && strchr("{}", text.start[i + 1]) &&
+           text.start[i + 1] && text.start[i + 2] == '\'';
+}
+
 /* True if the value has arguments, or two apostrophes within a word, and no apostrophe that stands
- * by itself, as in a message whose author knows that it would quote. */
+ * by itself, as in a message whose author knows that it would quote; braces may be quoted. */
 static bool is_doubled(struct bytes text) {
     bool message = false;
     for (size_t i = 0; i < text.length; i++) {
@@ -30,6 +36,11 @@ static bool is_doubled(struct bytes text) {
                    text.start[i + 1] <= '9';
         if (text.start[i] != '\'')
             continue;
+        if (is_quoted_brace(text, i)) {
+            message = true;
+            i += 2;
+            continue;
+        }
         if (i + 1 == text.length || text.start[++i] != '\'')
             return false;
         message |= i > 1 && i + 1 < text.length && isalpha((unsigned char)text.start[i - 2]) &&
@@ -59,9 +70,11 @@ static size_t style_of_branches(struct bytes text) {
 static struct bytes single(struct bytes text, struct arena *arena) {
     struct bytes_buffer out = {.arena = arena};
     for (const char *at = text.start, *end = at + text.length; at < end;) {
-        const char *mark = memchr(at, '\'', (size_t)(end - at));
-        bytes_put(&out, at, (size_t)((mark ? mark + 1 : end) - at));
-        at = mark ? mark + 2 : end;
+        const char *mark = memchr(at, '\'', (size_t)(end - at)), *stop = mark ? mark + 1 : end;
+        bool quoted = mark && is_quoted_brace(text, (size_t)(mark - text.start));
+        stop += quoted ? 2 : 0;
+        bytes_put(&out, at, (size_t)(stop - at));
+        at = stop + (mark && !quoted);
     }
     return out.failed ? nothing : (struct bytes){out.bytes, out.length};
 }
@@ -74,6 +87,11 @@ static void put_text(struct span_writer *writer, const struct value *value, stru
     bool numbers = values->document->encoding || *(const bool *)values->about;
     (void)sound;
     for (size_t i = 0; value->style != STYLE_PLAIN && i < text.length; i++) {
+        if (value->style == STYLE_DOUBLED && is_quoted_brace(text, i)) {
+            bytes_put(&rewritten, text.start + i, 3);
+            i += 2;
+            continue;
+        }
         bool curled = value->style == STYLE_CURLED && is_within_word(text, i);
         bytes_put(&rewritten, curled ? "\u2019" : text.start + i, curled ? strlen("\u2019") : 1);
         bytes_put(&rewritten, "'", value->style == STYLE_DOUBLED && text.start[i] == '\'');

@@ -399,6 +399,8 @@ END_TEST
 /* Apostrophes are doubled in a text without arguments, too, if its author doubled them. */
 START_TEST(doubled_apostrophes) {
     fake_expect_text("properties", "a=It''s good", "l'eau", "a=l''eau");
+    fake_expect("properties", FAKE_UPPER, "a='{'0'}' is {0}, isn''t it",
+                "a='{'0'}' IS {0}, ISN''T IT");
     fake_expect_text("properties", "a=Use '' here", "l'eau", "a=l'eau");
 }
 END_TEST
