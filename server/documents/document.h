@@ -380,6 +380,9 @@ int markdown_notation_find_kept(const char *source, size_t length,
 /* Overwrites kept notation, in a copy of the source, with a character that has no meaning for
  * cmark; lines and quotations stay. */
 void markdown_notation_hide_kept(char *copy, const struct markdown_kept *kept, size_t quotes);
+/* Writes marks of items in place of those of directives, whose content is indented in the same way,
+ * into a copy of the source. */
+void markdown_notation_mark_directives(char *copy, const char *source, size_t length);
 
 /* An markup_escape that puts a backslash before bytes that would be read as notation after the
  * output so far. */

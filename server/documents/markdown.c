@@ -791,7 +791,7 @@ static int hide_kept(struct md_reader *reader) {
             copy = arena_alloc(reader->builder.arena, length + 1, 1);
             if (!copy)
                 return -1;
-            memcpy(copy, reader->source, length);
+            memcpy(copy, reader->text, length);
         }
         for (; hidden < reader->kept.count; hidden++)
             markdown_notation_hide_kept(copy, &reader->kept.all[hidden], place->quotes);
@@ -879,6 +879,13 @@ int markdown_read(const struct document *document, struct arena *arena, struct m
                                  .tags = tags};
     reader->builder.markup.spaced = false; /* white space is collapsed where Markdown is shown */
 
+    char *marked = arena_alloc(arena, (size_t)(end - begin) + 1, 1);
+    if (!marked)
+        return error_memory(err);
+    memcpy(marked, begin, (size_t)(end - begin));
+    markdown_notation_mark_directives(marked, begin, (size_t)(end - begin));
+    reader->text = marked;
+    reader->end = marked + (end - begin);
     struct markdown *markdown = open_text(reader, err);
     if (markdown && hide_kept(reader) != 0) {
         markdown_free(markdown);

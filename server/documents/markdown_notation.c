@@ -10,7 +10,8 @@
 enum {
     MOST_TAG = 1024, /* bytes of a tag */
     MOST_BACKTICKS = 32,
-    MOST_ADDRESS = 512 /* bytes of an address that are examined */
+    MOST_ADDRESS = 512, /* bytes of an address that are examined */
+    MOST_DIRECTIVE = 64 /* bytes of a directive's mark and indentation */
 };
 
 /* ---- notation that is skipped ---- */
@@ -223,6 +224,37 @@ static bool is_program(const char *at, const char *end) {
     return from || (!imports && (declares || *next == '{'));
 }
 
+/* Returns the name of a directive whose content is indented, "!!! note" or '=== "Title"', or NULL.
+ * *title: its quotation mark, or the end of the line. */
+static const char *directive_name(const char *at, const char *line, const char **title) {
+    static const char *const marks[] = {"!!! ", "??? ", "???+ ", "=== ", "===! ", "===+ "};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (!bytes_begin(at, line, marks[i]))
+            continue;
+        const char *name = at + strlen(marks[i]), *past = name;
+        size_t words = 0;
+        for (; past < line && islower((unsigned char)*past); words++) {
+            while (past < line && (islower((unsigned char)*past) || *past == '-'))
+                past++;
+            past = markdown_notation_skip_space(past, line);
+        }
+        bool quoted = past < line && *past == '"';
+        *title = past;
+        return quoted || (past == line && words == 1 && *at != '=') ? name : NULL;
+    }
+    return NULL;
+}
+
+void markdown_notation_mark_directives(char *copy, const char *source, size_t length) {
+    struct line line = {.next = source};
+    while (lines_next(&line, source + length)) {
+        const char *at = markdown_notation_skip_space(line.begin, line.end), *title,
+                   *name = directive_name(at, line.end, &title);
+        for (size_t i = 0; name && at + i < name; i++)
+            copy[at - source + (ptrdiff_t)i] = i == 0 ? '-' : i < 4 ? ' ' : ',';
+    }
+}
+
 /* Returns the end of lines of code between directives of a template, {% highlight c %} and
  * {% endhighlight %}, or NULL. */
 static const char *skip_template_code(struct keeper *keeper, const char *at, const char *line) {
@@ -263,20 +295,21 @@ static const char *keep_line(struct keeper *keeper, const char *at) {
         }
     }
 
-    /* Directives name the kind of the lines after them, ":::note", "!!! note", perhaps with a title
-     * in quotation marks, as tabs have, '=== "Title"'. '--8<-- "file"' stands for a file. */
+    /* Directives name the kind of the lines after them, perhaps with a title in quotation marks.
+     * '--8<-- "file"' stands for a file. */
     bool directive = bytes_begin(at, line, ":::") || bytes_begin(at, line, "--8<-- ");
-    bool tab = bytes_begin(at, line, "=== \"");
-    if (bytes_begin(at, line, "!!! ") || bytes_begin(at, line, "??? ") ||
-        bytes_begin(at, line, "???+ ") || tab) {
-        const char *name = at + strcspn(at, " ") + 1, *c = name;
-        while (c < line && islower((unsigned char)*c))
-            c++;
-        const char *title = markdown_notation_skip_space(c, line), *past = line;
+    const char *begin = at, *title;
+    while (begin > keeper->source && begin[-1] != '\n' && at - begin < MOST_DIRECTIVE)
+        begin--; /* cmark sees the mark of an item in place of the directive's */
+    begin = markdown_notation_skip_space(begin, line);
+    const char *name = directive_name(begin, line, &title);
+    name = name ? name : directive_name(at, line, &title);
+    if (name && at <= name) {
+        const char *past = line;
         while (past > at && (past[-1] == ' ' || past[-1] == '\t'))
             past--;
-        directive = (c > name || tab) && (title == line || *title == '"');
-        if (directive && past - title > 2 && past[-1] == '"' &&
+        directive = true;
+        if (past - title > 2 && past[-1] == '"' &&
             !memchr(title + 1, '"', (size_t)(past - title) - 2)) {
             keep(keeper, at, title + 1, MARKDOWN_LINE);
             return keep(keeper, past - 1, line, MARKDOWN_LINE);

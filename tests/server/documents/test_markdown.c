@@ -409,6 +409,17 @@ START_TEST(titles_of_directives) {
     SAME("???+ tip \"a `b`\"\n    c d\n", "???+ tip \"A `b`\"\n    C D\n");
     SAME("=== \"a b\"\n\n--8<-- \"a.md\"\n", "=== \"A B\"\n\n--8<-- \"a.md\"\n");
     SAME("!!! note \"\"\n    c d\n", "!!! note \"\"\n    C D\n");
+    /* their content is indented, also after a blank line */
+    SAME("=== \"a b\"\n\n    c `d`\n\n    ``` c\n    int a;\n    ```\n\n    !!! note\n\n        e "
+         "f\n\n        - g\n\ng h\n\n    "
+         "int b;\n",
+         "=== \"A B\"\n\n    C `d`\n\n    ``` c\n    int a;\n    ```\n\n    !!! note\n\n        E "
+         "F\n\n        - G\n\nG H\n\n    "
+         "int b;\n");
+    SAME("???+ tip inline end \"a b\"\n\n    c d\n\n    !!! e\n",
+         "???+ tip inline end \"A B\"\n\n    C D\n\n    !!! e\n");
+    SAME("- a\n\n    !!! note \"b c\"\n        d e\n",
+         "- A\n\n    !!! note \"B C\"\n        D E\n");
 }
 END_TEST
 
