@@ -143,14 +143,17 @@ static const char *skip_directive(const char *at, const char *end, unsigned *no_
     if (end - at < 4 || !strchr("%#{", at[1]))
         return NULL;
     size_t kind = at[1] == '%' ? 0 : at[1] == '#' ? 1 : 2;
-    bool sign = kind == 1 || (kind == 2 && strchr("#/^>!", *name));
     while (name < end && strchr("-+~ \t\n", *name))
         name++;
+    bool sign = kind == 1 || (kind == 2 && name < end && strchr("#/^>!", *name));
     const char *past = name;
     while (past < end && isalpha((unsigned char)*past))
         past++;
     struct bytes own = bytes_between(name, past);
-    if (!sign && !(kind == 0 ? is_statement(own) : kind == 2 && bytes_are(own, "else")))
+    bool spaced = past < end && *past == ' '; /* {{ if a }} of Go */
+    if (!sign && !(kind == 0 ? is_statement(own)
+                             : bytes_among(own, "else end") ||
+                                   (spaced && bytes_among(own, "if range with define template"))))
         return NULL;
     const char *close =
         *no_end & 1U << kind ? NULL : memmem(at + 2, (size_t)(end - at - 2), closing[kind], 2);

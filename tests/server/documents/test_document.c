@@ -299,6 +299,8 @@ START_TEST(html_of_templates) {
          "{{E}}{% endif %} H G</p>"},
         {"<p>a b {{#if c}}d e{{else}}f g{{/if}}</p>{{> part}}{{! no }}<p>{# no #}a b</p>",
          "<p>B A {{#if c}}E D{{else}}G F{{/if}}</p>{{> part}}{{! no }}<p>{# no #}B A</p>"},
+        {"{{- range $a := .B }}<p>{{ if .C }}a b{{ else }}c d{{ end }}</p>{{~#if a}}b c{{~/if}}",
+         "{{- range $a := .B }}<p>{{ if .C }}B A{{ else }}D C{{ end }}</p>{{~#if a}}C B{{~/if}}"},
         {"<% if (a < b && c > d) { %><p>a b</p><% } %><p><%= a.b %> c</p>",
          "<% if (a < b && c > d) { %><p>B A</p><% } %><p>C <%= a.b %></p>"},
         {"<?php if ($a->b > 3): ?><p>a <?= $b->c ?> d</p><?php endif; ?>",
