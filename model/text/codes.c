@@ -601,7 +601,8 @@ static size_t as_rule(const struct scan *scan) {
 #define TERM_ENDS   "(&(\xe2[\x86-\x8a])|![\\w'])"
 #define POWER       "(\\r+|^-?[\\l\\d]+)"
 #define VARIABLE    "(\\d*\\l{1,2}" POWER "|-?\\d*\\l(\\(\\l\\))?)" TERM_ENDS
-#define TERM        "(" VARIABLE "|((-|" MINUS ")?\\d+([.,]\\d+)*|\\{[^{}\n]*}|\xe2\x84.)" TERM_ENDS ")"
+#define NUMBER      "(-|" MINUS ")?\\d+([.,]\\d+)*"
+#define TERM        "(" VARIABLE "|(" NUMBER "|\\{[^{}\n]*}|\xe2\x84.)" TERM_ENDS ")"
 #define MINUS       "\xe2\x88\x92"
 #define CALCULATION "(( ([-+*/]|" MINUS ") |[-+*/]|" MINUS ")" TERM ")"
 #define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2[\x89\x8a].) ?)"
@@ -666,7 +667,7 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
      "&(\\{ *\")\\k"},
     {"command", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", as_command, NULL},
     {"equation", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
-     "\\a(" VARIABLE CALCULATION "*(" RELATION TERM CALCULATION "*)+"
+     "&(\\d*\\l{1,2}[^\\l])\\a(" VARIABLE CALCULATION "*(" RELATION TERM CALCULATION "*)+"
      "|&(\\d*\\l{1,2}" POWER ")" VARIABLE CALCULATION "+"
      "|\\u(" ARROW "\\u" TERM_ENDS "!( \\l))+)"},
     {"operator", NOTATION_CODES, OPAQUE_CODE, CHUNK, "&|<>=!:+-*/^~", NULL,
