@@ -3,11 +3,13 @@
  * translation, and compares them.
  *
  * A sign is each character except letters, digits, spaces, and punctuation that languages set
- * differently (. , ; : ! ? - and dashes, apostrophes, the ellipsis). Two or more equal marks in a
- * row are one sign. Quotation marks of all forms are equal if they play the same part: they open,
- * close, or stand alone; a pair that is spaced on one side only differs from one that is not, and
- * so do marks such as * that stood at both ends of a phrase and no longer do. The words that may
- * replace a sign, and the punctuation and quotation marks of languages, are rows of signs.def.
+ * differently (. , ; : ! ? - and dashes, apostrophes, the ellipsis). An apostrophe after a digit
+ * means feet or minutes and is a sign, and so is an en dash that touches what it joins, which a
+ * hyphen or a word may replace. Two or more equal marks in a row are one sign. Quotation marks of
+ * all forms are equal if they play the same part: they open, close, or stand alone; a pair that is
+ * spaced on one side only differs from one that is not, and so do marks such as * that stood at
+ * both ends of a phrase and no longer do. The words that may replace a sign, and the punctuation
+ * and quotation marks of languages, are rows of signs.def.
  *
  * Short words in capitals among words in small letters are signs, too, if they are names: WHO,
  * NASA, and the letter of Plan A. The form alone does not tell them from emphasis. So a word is a
