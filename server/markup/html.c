@@ -59,6 +59,10 @@ const char *html_code_end(const char *at, const char *end) {
     return close ? close + 2 : NULL;
 }
 
+const char *html_code_in_tag(const char *at, const char *end) {
+    return *at == '<' ? html_code_end(at, end - at > MOST_CODE ? at + MOST_CODE : end) : NULL;
+}
+
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *out) {
     const char *c = *at;
     while (c < end && (byte_is_space(*c) || *c == '/'))
@@ -66,14 +70,14 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     *at = c;
     if (c == end || *c == '>')
         return false;
-    const char *code = html_code_end(c, end - c > MOST_CODE ? c + MOST_CODE : end);
+    const char *code = html_code_in_tag(c, end);
     if (code) { /* a template's, which writes attributes */
         *out = (struct html_attribute){.name = bytes_between(c, code), .value = nothing};
         *at = code;
         return true;
     }
     const char *name = c++; /* a name may begin with '=' */
-    while (c < end && !byte_is_space(*c) && !strchr("/>=", *c))
+    while (c < end && !byte_is_space(*c) && !strchr("/>=", *c) && !html_code_in_tag(c, end))
         c++;
     *out = (struct html_attribute){.name = bytes_between(name, c), .value = nothing};
     *at = c;
@@ -88,9 +92,10 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
     out->has_value = true;
     if (c < end && (*c == '"' || *c == '\'')) {
         value++;
-        const char *quote = memchr(value, *c, (size_t)(end - value));
-        c = quote ? quote : end;
-        *at = quote ? quote + 1 : end;
+        char mark = *c;
+        for (c = value; c < end && *c != mark; c = code ? code : c + 1)
+            code = html_code_in_tag(c, end); /* it may have quotation marks */
+        *at = c < end ? c + 1 : end;
     } else {
         while (c < end && !byte_is_space(*c) && *c != '>')
             c++;

@@ -31,6 +31,8 @@ static inline bool html_is_of_name(char c) {
 
 /* Returns the end of a template's code that begins there, <% a %> or <?php a ?>, or NULL. */
 const char *html_code_end(const char *at, const char *end);
+/* The same within a tag, where it has at most 1 KiB. */
+const char *html_code_in_tag(const char *at, const char *end);
 
 /* An attribute as browsers read it. */
 struct html_attribute {

@@ -579,7 +579,16 @@ static void put_attribute(struct reader *reader, const char *element,
         return;
     bytes_put_string(tag, "=\"");
     size_t begin = tag->length;
-    bytes_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
+    bool has_code = false;
+    for (const char *at = attribute->value.start, *end = at + attribute->value.length; at < end;) {
+        const char *mark = memchr(at, '<', (size_t)(end - at)), *stop = mark ? mark : end,
+                   *code = mark ? html_code_in_tag(mark, end) : NULL;
+        has_code |= code != NULL;
+        stop += mark && !code;
+        bytes_put_escaped(tag, at, (size_t)(stop - at), "<>\"");
+        bytes_put(tag, stop, code ? (size_t)(code - stop) : 0);
+        at = code ? code : stop;
+    }
     struct piece_inset inset = {
         .piece = (uint32_t)reader->count, /* the piece of the tag, which is added later */
         .begin = (uint32_t)begin,
@@ -592,7 +601,7 @@ static void put_attribute(struct reader *reader, const char *element,
     inset.root = strcmp(element, "html") == 0;
     if (inset.language)
         text.start = arena_copy(reader->arena, text.start, text.length);
-    else if (!prose || !decode_value(reader, attribute->value, &text))
+    else if (has_code || !prose || !decode_value(reader, attribute->value, &text))
         return;
     inset.text = text.start;
     inset.length = text.length;

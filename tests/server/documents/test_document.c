@@ -309,6 +309,9 @@ START_TEST(html_of_templates) {
          "<html><head><title>{% block t %}B A{% endblock %}</title></head><body>B A</body></html>"},
         {"<li <%= a %> title=\"a b\">a b</li><li <% if (a > 1) { %>class=\"b\"<% } %>>a b</li>",
          "<li <%= a %> title=\"B A\">B A</li><li <% if (a > 1) { %> class=\"b\" <% } %>>B A</li>"},
+        {"<a href=\"<%= b(\"c\") %>?a<b\" title=\"<?= $a ?>\">a b</a><input a<% } %> title='a b'>",
+         "<a href=\"<%= b(\"c\") %>?a&lt;b\" title=\"<?= $a ?>\">B A</a><input a <% } %> title=\"B "
+         "A\"/>"},
         {"<p>5 <% of a</p><?php b", "<p>A OF &lt;% 5</p><?php b"}, /* without an end */
         {"<p>a {% b {{#c <b>d</b></p>", NULL},
     };
