@@ -12,7 +12,7 @@
 
 /* STEADY_SENTENCES sets how many sentences are compared. A sanitizer makes everything ten times
  * slower and does not look for wrong bits. */
-enum { USUAL_SENTENCES = 300, SENTENCES_WATCHED = 36 };
+enum { USUAL_SENTENCES = 300, SENTENCES_WATCHED = 18 };
 
 enum {
     MOST_SENTENCES = 2000,
