@@ -180,6 +180,22 @@ bool opaque_next(unsigned sets, const char *text, size_t length, size_t *at,
     return opaque_next_paced(NULL, sets, text, length, at, found);
 }
 
+/* Adds the placeholders that follow after a colon alone, {host}:{port} %02d:%02d, since languages
+ * write a colon between words otherwise. */
+static void add_joined(const struct scan *scan, unsigned sets, struct opaque_run *found) {
+    struct scan next = *scan;
+    struct opaque_run other;
+    next.touching = true;
+    for (bool value = find_in(&placeholders, &next, sets, &other);
+         value && found->end - found->begin < MAX_WORD && scan_peek(scan, found->end) == ':' &&
+         ascii_among(scan_peek(scan, found->end + 1), "{$%#@<");) {
+        next.begin = found->end + 1;
+        next.former = ':';
+        value = find_in(&placeholders, &next, sets, &other);
+        found->end = value ? other.end : found->end;
+    }
+}
+
 bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, size_t length,
                        size_t *at, struct opaque_run *found) {
     bool layout = (sets & NOTATION_LAYOUT) != 0, line = true;
@@ -199,6 +215,8 @@ bool opaque_next_paced(struct budget *budget, unsigned sets, const char *text, s
                                 .after = begin == *at};
              !plain && scan.begin < end; scan.begin++, scan.line = scan.after = false)
             if (((unsigned char)text[scan.begin] & 0xc0) != 0x80 && find_at(&scan, sets, found)) {
+                if (found->end < length && text[found->end] == ':')
+                    add_joined(&scan, sets, found);
                 *at = found->end;
                 return true;
             }

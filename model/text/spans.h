@@ -132,7 +132,8 @@ const char *opaque_name(enum opaque_kind kind);
  * nest, in one line; no words
  * - $t(key) <% x %> <?x?> [% x %] *|x|* [[x]] %x% __x__ ##x## @@x@@
  * - %s %d %-5.2f %1$s %lld %@ %% %(total)s %<x>d, not before a word, nor after a digit
- * - with these and those in braces: letters that touch them and are no word, {n}px %dkg v{version}
+ * - with these and those in braces: letters that touch them and are no word, {n}px %dkg v{version},
+ * and what follows a colon alone: {host}:{port}
  * - [X12X]: capitals, digits, and perhaps capitals
  * - https://example.com/a?b=c www.example.com, up to white space, without marks that end the
  * sentence; jane.doe@example.com

@@ -39,6 +39,8 @@ static const struct {
      "<{n}px><%dkg><%@x><%1$@x><${x}s><{m}MB><{h}h><{m}m><{n}th><%.2fms><{w}x1080><%{n}fps><{n}"
      "GiB>"},
     {"v{version} S%02dE%02d x{n} ID{n}. USB%d", "<v{version}><S%02dE><%02d><x{n}><ID{n}><USB%d>"},
+    {"at {host}:{port}, %02d:%02d:%02d or ${h}:{{ p }}px: {a}: {b} {if}:{c} %d:",
+     "<{host}:{port}><%02d:%02d:%02d><${h}:{{ p }}px><{a}><{b}><{if}:{c}><%d>"},
     {"{n}days {b}Warning File{n} to{n} {b}No {b}l'or %sDownload %@Name {n}\xe5\x80\x8b",
      "<{n}><{b}><{n}><{n}><{b}><{b}><{n}>"},
     {"(%s) '%d' %s.", "<%s><%d><%s>"},
