@@ -608,6 +608,24 @@ static size_t as_rule(const struct scan *scan) {
 #define RELATION    "( [<>]=? | ?(=|\xe2\x88[\x88-\x8d]|\xe2[\x89\x8a].) ?)"
 #define ARROW       " ?\xe2(\x86[\x90-\x94]|\x87[\x92\x94]) ?"
 
+static size_t as_equation(const struct scan *scan) {
+    size_t first = scan->begin, last;
+    while (ascii_digit(scan_peek(scan, first)))
+        first++;
+    for (last = first; ascii_letter(scan_peek(scan, last)) && last < first + 2;)
+        last++;
+    char sign = scan_peek(scan, last), next = scan_peek(scan, last + 1);
+    bool compares = ascii_among(next, "<>") && ascii_among(scan_peek(scan, last + 2), "= "),
+         begins = sign == ' ' ? compares || ascii_among(next, "-+*/=\xe2")
+                              : ascii_among(sign, "(^=+*/-\xc2\xe2");
+    return last > first && begins
+               ? expression_end(scan,
+                                "\\a(" VARIABLE CALCULATION "*(" RELATION TERM CALCULATION "*)+"
+                                "|&(\\d*\\l{1,2}" POWER ")" VARIABLE CALCULATION "+"
+                                "|\\u(" ARROW "\\u" TERM_ENDS "!( \\l))+)")
+               : scan->begin;
+}
+
 #define SQUARE      "[a-h][1-8]"
 #define MOVE_NUMBER "\\d{1,3}[.]([.]{2})? ?"
 #define MOVE                                                                                       \
@@ -666,10 +684,7 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
     {"object", NOTATION_CODES | NOTATION_MARKDOWN, OPAQUE_CODE, ANYWHERE, "{", NULL,
      "&(\\{ *\")\\k"},
     {"command", NOTATION_CODES, OPAQUE_CODE, ANYWHERE, "\\", as_command, NULL},
-    {"equation", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, NULL,
-     "&(\\d*\\l{1,2}[^\\l])\\a(" VARIABLE CALCULATION "*(" RELATION TERM CALCULATION "*)+"
-     "|&(\\d*\\l{1,2}" POWER ")" VARIABLE CALCULATION "+"
-     "|\\u(" ARROW "\\u" TERM_ENDS "!( \\l))+)"},
+    {"equation", NOTATION_CODES, OPAQUE_CODE, WORD, NULL, as_equation, NULL},
     {"operator", NOTATION_CODES, OPAQUE_CODE, CHUNK, "&|<>=!:+-*/^~", NULL,
      "(+/-|&([!:+*/\\^~-]*[&|<>=])[&|<>=!:+*/\\^~-]{2,8})&([ \t\n.,;?)]|\\z)"},
     {"statement", NOTATION_CODES, OPAQUE_CODE, WORD, "SIUDCA", NULL,
