@@ -112,10 +112,18 @@ static void put_line(struct bytes_buffer *out, struct bytes text) {
     }
 }
 
-/* Puts the lines of a block. In a folded one, a line end of the text is written twice. */
+/* Puts the lines of a block, whose first character sets the indentation and so is no space. In a
+ * folded one, a line end of the text is written twice. */
 static void put_block(struct bytes_buffer *out, struct bytes text, const struct style *style) {
     bool folded = style->style == YAML_FOLDED_SCALAR_STYLE, first = true;
-    struct line line = {.next = text.start};
+    size_t begin = 0, next = 0;
+    while (begin < text.length) {
+        int32_t c = character_next(text.start, text.length, &next);
+        if (!is_special(c) && !character_is_space(c))
+            break;
+        begin = next;
+    }
+    struct line line = {.next = text.start + begin};
     while (lines_next(&line, text.start + text.length)) {
         bytes_put_string(out, first ? "" : folded && line.end > line.begin ? "\n\n" : "\n");
         for (size_t i = 0; !first && line.end > line.begin && i < style->indent; i++)

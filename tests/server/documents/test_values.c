@@ -198,6 +198,7 @@ START_TEST(notation_in_translations) {
                 "[Events]\nDialogue: 0,0,0,0,0,0,0,0,0,SEE\\N{\\b1}ALL HERE\n");
     fake_expect_text("yaml", "b c\n", "\xef\xbb\xbf\"d\" e", "\"\\ufeff\\\"d\\\" e\"\n");
     fake_expect_text("yaml", "b c\n\t\n", "d: e", "b c\n\t\n");
+    fake_expect_text("yaml", "a: |\n  b c\n", " \xef\xbb\xbf d e", "a: |\n  d e\n");
     fake_expect_text("yaml", "b c\n", "--- d", "\"--- d\"\n");
     fake_expect_text("yaml", "a: b c\n", "d: e", "a: \"d: e\"\n");
     fake_expect_text("yaml", "a: b c\n", "no", "a: \"no\"\n");
