@@ -659,7 +659,7 @@ const struct notation notation_codes[NOTATION_CODE_ROWS] = {
      "\\p[^.,]([-+]|\xe2\x88\x92)?&(\\d[0-9.,]{0,11}!\\d)\\d+([.,]\\d+)*(\\s?\xc2\xb0[CFK]\\b|"
      "\xc2\xb0\\b|\\s?\\l{"
      "1,4}"
-     "/" UNITS "\\b!/)"},
+     "/(\\d{1,3}\\s?)?" UNITS "\\b!/)"},
     {"picture", NOTATION_CODES, OPAQUE_EMOJI, ANYWHERE, NULL, as_picture, NULL},
     {"emoticon", NOTATION_CODES, OPAQUE_EMOJI, CHUNK, ":;=<8xX^", NULL,
      "(<3|^[\\^_]+|" EYES MOUTH "{1,3}!" MOUTH ")&([ \t\n\r.,!?)]|\\z)"},

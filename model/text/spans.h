@@ -152,7 +152,7 @@ const char *opaque_name(enum opaque_kind kind);
  * - digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers),
  * five or more digits, IBAN
  * - 14. Qxf7+ 5'11" 48°51'24"N 2024-05-01T10:00:00Z 0645Z 00:1b:44:11:3a:b7 2001:db8::1
- * doi:10.1000/182 12°C, -3.5 °F, 5 km/h
+ * doi:10.1000/182 12°C, -3.5 °F, 5 km/h, 4 g/24 h
  * - letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), words longer than any, letters that
  * repeat
  * - FOO_BAR=1 key=value R&D Ctrl+C x^2 --flag name() camelCase

@@ -170,8 +170,9 @@ static const struct {
     {"a **b** ~~c~~ ``d`` *e* 5 * 3 f* ***", "<**><**><~~><~~><``><``><*><*><*><***>"},
     {"\u00a7aRed \u00a76Gold \u00a7 5a \u00a75 |cff00ff00x|r a|b",
      "<\u00a7a><\u00a76><|cff00ff00><|r>"},
-    {"5 \u00b0C, -3.5\u00b0F, 20 km/h, 3 mg/kg, 5 and/or, 1/2, 7 \u00b0 x",
-     "<5 \u00b0C><-3.5\u00b0F><20 km/h><3 mg/kg><\u00b0>"},
+    {"5 \u00b0C, -3.5\u00b0F, 20 km/h, 3 mg/kg, 4 g/24 h, 5 l/2min, 5 km/2 or, 5 and/or, 1/2, 7 "
+     "\u00b0 x",
+     "<5 \u00b0C><-3.5\u00b0F><20 km/h><3 mg/kg><4 g/24 h><5 l/2min><\u00b0>"},
     {"If x > y then (p < 0.05), Ax = 5 or a = bc, a <= -3 >= b", "<x > y><p < 0.05><a <= -3 >= b>"},
     {"to \u22123\u00b0, +/- 5, a+/-b", "<\u22123\u00b0><+/->"},
     {"Acme\u2122 has Foo\u00ae, bar\u2122", "<Acme\u2122><Foo\u00ae><\u2122>"},
