@@ -112,17 +112,12 @@ static bool add_text(struct values *values, const struct xml_token *token, bool 
 }
 
 /* Returns the end of a reference to an entity that the file declares, &name;, or NULL. */
-static const char *entity_end(const struct values *values, const char *at, const char *end) {
+static const char *entity_end(const char *at, const char *end) {
     const char *past = at + 1;
-    struct bytes decoded;
     while (past < end && (isalnum((unsigned char)*past) || strchr("_-.", *past)))
         past++;
-    if (past == end || *past != ';' || past == at + 1)
-        return NULL;
-    const struct xml_token token = {.kind = XML_TEXT, .begin = at, .end = past + 1};
-    bool known =
-        xml_decode(values->document->source, &token, values->builder.arena, &decoded, NULL) == 0;
-    return known ? NULL : past + 1;
+    bool known = bytes_among(bytes_between(at + 1, past), "amp lt gt quot apos");
+    return past < end && *past == ';' && past > at + 1 && !known ? past + 1 : NULL;
 }
 
 /* Adds the text between two tags. References to entities of the file are words of it. */
@@ -130,7 +125,7 @@ static bool add_run(struct values *values, const struct xml_token *token, bool *
     struct xml_token part = *token;
     for (const char *at = token->begin; at < token->end;) {
         const char *mark = memchr(at, '&', (size_t)(token->end - at)),
-                   *after = mark ? entity_end(values, mark, token->end) : NULL;
+                   *after = mark ? entity_end(mark, token->end) : NULL;
         at = after ? after : mark ? mark + 1 : token->end;
         part.end = after ? mark : token->end;
         if ((after || at == token->end) && part.begin < part.end &&
